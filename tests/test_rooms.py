@@ -30,10 +30,6 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
         "joulewise.worlds.tasks",
     ): "people's own tables of tasks are read alike for managers and for searches of assignments",
     (
-        "joulewise.study.catalogue.machovec",
-        "joulewise.worlds.jobs.clusters",
-    ): "a claim on the generated job types is judged on the types themselves, which no record holds",
-    (
         "joulewise.cli.import_",
         "joulewise.worlds.jobs",
     ): "the verb turns logs of jobs into files, and no other system has logs",

@@ -51,6 +51,12 @@ class ClaimFinding:
     note: str = ""
     standing: Standing = ""
 
+    @property
+    def words(self) -> str:
+        """The verdict, with its standing where that makes it worth less."""
+        is_worth_less = self.standing and self.verdict != "not testable"
+        return f"{self.verdict} ({self.standing})" if is_worth_less else self.verdict
+
 
 def of_number(published: float, ours: Ends) -> Verdict:
     """The verdict on a published number, by the ends of our interval."""
@@ -86,3 +92,8 @@ def of_positive(differences: Sequence[Ends], wanted: Wanted = "all") -> tuple[st
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
     """The worst of some verdicts; those that say nothing count only where there are no others."""
     return min(verdicts, key=VERDICTS.index)
+
+
+def best(verdicts: Iterable[Verdict]) -> Verdict:
+    """The best of some verdicts; those that say nothing count only where there are no others."""
+    return max(verdicts, key=(*VERDICTS[-1:], *VERDICTS[:-1]).index)

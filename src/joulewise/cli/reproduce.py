@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -14,7 +14,8 @@ from joulewise.cli.output import AsJson, note, print_json, print_table
 
 if TYPE_CHECKING:
     from joulewise.measure.analysis.published import PrintedTables
-    from joulewise.study.catalogue import ClaimFinding, Experiment
+    from joulewise.study.catalogue import Experiment
+    from joulewise.study.catalogue.record import Record
 
 FOLDER = Path("results") / "reproduce"
 
@@ -23,6 +24,16 @@ def reproduce(
     experiment: Annotated[
         str | None, typer.Argument(help="The experiment, as listed when left out.", metavar="[ID]")
     ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Run every experiment, or what is left of it.")] = False,
+    smoke: Annotated[
+        bool, typer.Option("--smoke", help="Two trials and short searches: to see that all works; nothing is judged.")
+    ] = False,
+    page: Annotated[
+        Path | None, typer.Option(help="Write tables, totals and dates of all findings into this page.")
+    ] = None,
+    rule: Annotated[
+        bool, typer.Option("--rule", help="Show how often the rule of verdicts is right, by trials and true distance.")
+    ] = False,
     trials: Annotated[int | None, typer.Option(min=1, help="Trials, if not the published number.")] = None,
     out: Annotated[Path | None, typer.Option(help=f"The results folder, if not {FOLDER}/ID.")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; as many as processors if left out.")] = None,
@@ -30,20 +41,58 @@ def reproduce(
 ) -> None:
     """Run a published experiment and judge its claims.
 
-    Without ID, the experiments are listed.
+    Without ID, the experiments are listed. With --all, results lie in a folder by ID each, and what is finished is not
+    repeated.
     """
+    effort = Effort(trials, workers, smoke, as_json)
+    if rule:
+        _show_rule(out or FOLDER / "rule", as_json)
+    elif every:
+        _reproduce_all(effort, out or FOLDER)
+    elif experiment is not None:
+        _reproduce_one(experiment, effort, out)
+    elif page is None:
+        _show_experiments(all_experiments().values(), as_json)
+    if page is not None:
+        _write_page(page, out or FOLDER, as_json)
+
+
+class Effort(NamedTuple):
+    """How much is run, and how it is told."""
+
+    trials: int | None
+    workers: int | None
+    is_smoke: bool
+    as_json: bool
+
+
+def _reproduce_one(name: str, effort: Effort, out: Path | None) -> None:
     from joulewise.errors import InputError, unknown_name
+
+    experiments = all_experiments()
+    if name not in experiments:
+        raise InputError(unknown_name("experiment", name, experiments))
+    if not _carry_out(experiments[name], effort, out or FOLDER / name):
+        raise typer.Exit(SOME_RUNS_FAILED)
+
+
+def _reproduce_all(effort: Effort, folder: Path) -> None:
+    """Run every experiment; one that fails does not keep the others from running."""
+    experiments = all_experiments()
+    broken = [name for name, found in experiments.items() if not _carry_out(found, effort, folder / name)]
+    if broken:
+        note(f"Runs failed in {', '.join(broken)}.")
+        raise typer.Exit(SOME_RUNS_FAILED)
+
+
+def _carry_out(experiment: Experiment | PrintedTables, effort: Effort, folder: Path) -> bool:
+    """Run an experiment, or judge its printed tables, and tell what it found; False where runs failed."""
     from joulewise.study.catalogue import Experiment
 
-    known = all_experiments()
-    if experiment is None:
-        _show_experiments(known.values(), as_json)
-    elif experiment not in known:
-        raise InputError(unknown_name("experiment", experiment, known))
-    elif isinstance(found := known[experiment], Experiment):
-        _reproduce(found, trials, out, workers, as_json)
-    else:
-        _judge_printed(found, trials, out, as_json)
+    if isinstance(experiment, Experiment):
+        return _reproduce(experiment, effort, folder)
+    _judge_printed(experiment, effort, folder)
+    return True
 
 
 def all_experiments() -> dict[str, Experiment | PrintedTables]:
@@ -70,88 +119,109 @@ def _show_experiments(experiments: Iterable[Experiment | PrintedTables], as_json
         print_table("Published experiments", rows)
 
 
-def _reproduce(
-    experiment: Experiment, trials: int | None, out: Path | None, workers: int | None, as_json: bool
-) -> None:
+def _reproduce(experiment: Experiment, effort: Effort, folder: Path) -> bool:
     from joulewise.cli.result import show_failures
     from joulewise.cli.run import report_of, run_shown
-    from joulewise.files import write_atomic
     from joulewise.present.results import current_report, write_figures
+    from joulewise.study.catalogue.record import Record
 
-    folder = out or FOLDER / experiment.id
-    results = run_shown(experiment.study(trials), folder, workers, quiet=as_json)
+    quiet = effort.as_json
+    study = experiment.smoke_study() if effort.is_smoke else experiment.study(effort.trials)
+    results = run_shown(study, folder, effort.workers, quiet=quiet)
     if results.failed.height == results.runs.height:
         show_failures(results)
-        raise typer.Exit(SOME_RUNS_FAILED)
+        return False
     findings = experiment.findings(experiment.measured(results))
     figure = folder / "figures" / f"{experiment.figure}.png"
     if current_report(results) is None or not figure.is_file():
         write_figures(results)
-    page = report_of(results, quiet=as_json)
-    how_often = results.study.heading.trials
-    write_atomic(folder / "findings.md", _markdown(experiment, findings, f"{how_often} trials"))
-    if as_json:
-        _print_findings(experiment, findings, folder, trials=how_often)
-    else:
-        _show_findings(experiment, findings, folder, {"Figure": figure if figure.is_file() else "none", "Report": page})
+    page = report_of(results, quiet=quiet)
+    trials = results.study.heading.trials
+    about = {
+        **{key: results.about[key] for key in ("joulewise", "python", "machine", "run_at")},
+        "seconds": results.seconds,
+    }
+    record = Record(*_named(experiment), trials, about, tuple(findings))
+    _tell(record, folder, {"Figure": figure if figure.is_file() else "none", "Report": page}, as_json=quiet)
     if not results.failed.is_empty():
         show_failures(results)
-        raise typer.Exit(SOME_RUNS_FAILED)
+    return results.failed.is_empty()
 
 
-def _judge_printed(printed: PrintedTables, trials: int | None, out: Path | None, as_json: bool) -> None:
+def _named(experiment: Experiment | PrintedTables) -> tuple[str, str, str, str]:
+    return experiment.id, experiment.title, experiment.source, experiment.reading
+
+
+def _judge_printed(printed: PrintedTables, effort: Effort, folder: Path) -> None:
     from joulewise.errors import InputError, Problem
-    from joulewise.files import write_atomic
     from joulewise.measure.analysis.published import published_findings
+    from joulewise.study.catalogue.record import Record
 
-    if trials is not None:
+    if effort.trials is not None:
         advice = "leave --trials out; `joulewise measure` runs programs of your own"
-        raise InputError(Problem("--trials", f"found {trials}", f"nothing of {printed.id} is run here", advice))
-    folder, findings = out or FOLDER / printed.id, published_findings()
-    write_atomic(folder / "findings.md", _markdown(printed, findings, "nothing is run"))
+        raise InputError(Problem("--trials", f"found {effort.trials}", f"nothing of {printed.id} is run here", advice))
+    record = Record(*_named(printed), 0, {}, tuple(published_findings()))
+    _tell(record, folder, {}, as_json=effort.as_json)
+
+
+def _tell(record: Record, folder: Path, places: Mapping[str, object], *, as_json: bool) -> None:
+    """Write what was found, and show it."""
+    from joulewise.files import write_atomic
+    from joulewise.study.catalogue.page import section_of
+
+    record.write(folder)
+    write_atomic(folder / "findings.md", section_of(record))
     if as_json:
-        _print_findings(printed, findings, folder)
+        print_json({**asdict(record), "folder": str(folder)})
     else:
-        _show_findings(printed, findings, folder, {})
+        _show_findings(record, folder, places)
 
 
-def _print_findings(
-    experiment: Experiment | PrintedTables, findings: list[ClaimFinding], folder: Path, **more: object
-) -> None:
-    facts = {"id": experiment.id, "reading": experiment.reading, "folder": str(folder), **more}
-    print_json({**facts, "findings": [asdict(finding) for finding in findings]})
+def _write_page(page: Path, folder: Path, as_json: bool) -> None:
+    from joulewise.files import write_changed
+    from joulewise.study.catalogue.page import filled, unfilled
+    from joulewise.study.catalogue.record import read_records
+    from joulewise.study.study import read_source
+
+    text = read_source(page, "give a page with places for findings")
+    records = read_records(folder / name for name in all_experiments())
+    write_changed(page, filled(text, records))
+    left = unfilled(text, records)
+    if as_json:
+        print_json({"page": str(page), "written": list(records), "left": left})
+        return
+    print(f"Page:     {page}, with {len(records)} experiments")
+    if left:
+        note(f"No findings in {folder} of {', '.join(left)}: what the page has of them stays.")
 
 
-def _show_findings(
-    experiment: Experiment | PrintedTables, findings: list[ClaimFinding], folder: Path, places: Mapping[str, object]
-) -> None:
+def _show_rule(folder: Path, as_json: bool) -> None:
+    from joulewise.files import write_atomic
+    from joulewise.present.export import export
+    from joulewise.present.verdicts import operating_chart
+    from joulewise.study.catalogue.characteristics import characteristics
+
+    table = characteristics()
+    write_atomic(folder / "rule.csv", table.write_csv())
+    picture = export(operating_chart(table), folder / "rule.png")
+    if as_json:
+        print_json({"figure": str(picture), "chances": table.to_dicts()})
+        return
+    print(f"Figure:   {picture}")
+    print(f"Table:    {folder / 'rule.csv'}")
+    note("The rule itself: `joulewise explain verdict`.")
+
+
+def _show_findings(record: Record, folder: Path, places: Mapping[str, object]) -> None:
     rows = [
-        {"claim": f.claim, "says": f.says, "published": f.published, "ours": f.ours, "verdict": f.verdict}
-        for f in findings
+        {"claim": f.claim, "says": f.says, "published": f.published, "ours": f.ours, "verdict": f.words}
+        for f in record.findings
     ]
-    print_table(f"{experiment.id}: {experiment.title}", rows)
-    for finding in findings:
+    print_table(f"{record.id}: {record.title}", rows)
+    for finding in record.findings:
         if finding.note:
             print(f"{finding.claim}: {finding.note}.")
-    print(f"Reading: {experiment.reading}.")
+    print(f"Reading: {record.reading}.")
     for what, path in {**places, "Findings": folder / "findings.md"}.items():
         print(f"{what + ':':<9} {path}")
     note("Verdicts go by one stated rule: `joulewise explain verdict`.")
-
-
-def _markdown(experiment: Experiment | PrintedTables, findings: list[ClaimFinding], effort: str) -> str:
-    """The findings as a table for the documentation."""
-    lines = [
-        f"### `{experiment.id}`: {experiment.title}",
-        "",
-        f"{experiment.source}; {effort}; `joulewise reproduce {experiment.id}`. Reading: {experiment.reading}.",
-        "",
-        "| claim | what it says | published | ours (mean ± 95 % interval) | verdict |",
-        "|---|---|---|---|---|",
-        *(
-            f"| {f.claim} | {f.says}{f' ({f.note})' if f.note else ''} | {f.published} | {f.ours} | {f.verdict} |"
-            for f in findings
-        ),
-        "",
-    ]
-    return "\n".join(lines)

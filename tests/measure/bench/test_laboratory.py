@@ -453,3 +453,10 @@ def test_members_that_share_a_physical_core_for_want_of_others_are_noted(tmp_pat
     measured(tmp_path, more='[together]\npairs = "none"\ngroups = [["a", "a", "b"], ["a", "b"]]\n')
     noted = pl.read_parquet(tmp_path / "observations.parquet").filter(notes=SHARED_CORES)
     assert set(noted["group"]) == {"2 a + b"}
+
+
+def test_a_folder_without_its_journal_can_be_looked_at(tmp_path: Path) -> None:
+    measured(tmp_path)
+    with_journal = LaboratoryStore(tmp_path).stamp()
+    (tmp_path / "journal.jsonl").unlink()
+    assert LaboratoryStore(tmp_path).stamp() != with_journal

@@ -175,7 +175,8 @@ class LaboratoryStore:
     def stamp(self) -> str:
         """What tells measurements from all others: a hash of all that a report is made of."""
         files = [self.folder / name for name in (MARKER, JOURNAL, "observations.csv")]
-        facts = [*map(sha256_of, files), self.plan_text(), self.idle_readings(), self.uncovered()]
+        hashes = [sha256_of(file) if file.is_file() else "" for file in files]
+        facts = [*hashes, self.plan_text(), self.idle_readings(), self.uncovered()]
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
     def idle_powers(self) -> pl.DataFrame:

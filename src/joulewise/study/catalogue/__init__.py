@@ -14,6 +14,7 @@ from joulewise.study.catalogue import (
     ours_outlook,
     oxley,
     tarplee,
+    unprinted,
 )
 from joulewise.study.catalogue.experiment import Experiment
 from joulewise.study.catalogue.judging import Claim
@@ -28,6 +29,7 @@ EXPERIMENTS = {
         friese_5,
         friese_6,
         friese_7,
+        unprinted,
         tarplee,
         machovec,
         ours,

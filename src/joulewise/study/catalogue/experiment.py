@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
 
 _STUDIES = Path(str(files(__package__) / "studies"))
 """Where the bundled studies lie, with the tables that they name."""
+_SMALLER: Mapping[str, Callable[[re.Match[str]], str]] = {
+    r"n_tasks = ([\d_]+)": lambda found: f"{found[1]}n_tasks = {max(int(found[2]) // 50, 20)}",
+    r"population = ([\d_]+)": lambda found: f"{found[1]}population = 8",
+    r"moves = ([\d_]+)": lambda found: f"{found[1]}moves = {max(int(found[2]) // 50, 1000)}",
+    r"time_limit = (.*)": lambda found: f'{found[1]}time_limit = "200 ms"',
+}
+"""What lines of studies become where they are run to see that all works."""
 
 
 class Told(NamedTuple):
@@ -29,6 +37,18 @@ class Told(NamedTuple):
 
 
 Measure: TypeAlias = Callable[[Told], float]
+
+
+class Reading(NamedTuple):
+    """One of several readings of a published world: what its experiments add to names and titles, and what was read.
+
+    `fitted` is the standing of claims by which something that is not printed was chosen.
+    """
+
+    suffix: str
+    words: str
+    reading: str
+    fitted: Standing = ""
 
 
 @dataclass(frozen=True)
@@ -54,7 +74,17 @@ class Experiment:
 
     def study(self, trials: int | None = None) -> Study:
         """The bundled study, at the published number of trials unless another is asked for."""
-        study = parse_study(self.study_text(), f"{self.id}.toml", _STUDIES)
+        return self._study(self.study_text(), trials)
+
+    def smoke_study(self) -> Study:
+        """The bundled study with two trials, and searches that are small or end at once: it shows that all works."""
+        text = self.study_text()
+        for pattern, smaller in _SMALLER.items():
+            text = re.sub(rf"(?m)^((?:\w+\.)?){pattern}$", smaller, text)
+        return self._study(text, 2)
+
+    def _study(self, text: str, trials: int | None) -> Study:
+        study = parse_study(text, f"{self.id}.toml", _STUDIES)
         if trials is None:
             return study
         return replace(study, heading=replace(study.heading, trials=trials))

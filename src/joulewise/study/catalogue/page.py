@@ -1,0 +1,111 @@
+"""Pages of findings: tables in Markdown, and a page whose marked parts are written from records.
+
+A marked part stands between `<!-- findings ID -->` and `<!-- end -->`; TOTALS and STANDINGS in place of an ID stand for
+the counts of verdicts and for what verdicts are worth. The words around the parts are left as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from joulewise.errors import Problem, raise_if_any
+from joulewise.study.catalogue.record import Record
+from joulewise.verdicts import STANDINGS, VERDICTS, ClaimFinding, Verdict, best, worst
+
+TOTALS, STANDINGS_PART = "totals", "standings"
+_PART = re.compile(r"(<!-- findings (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_HEAD = ("claim", "what it says", "published", "ours (mean ± 95 % interval)", "verdict")
+_WORKS = ("Friese", "Machovec", "Tarplee", "Oxley", "Joulewise")
+_OURS = "Joulewise"
+
+
+def section_of(record: Record) -> str:
+    """The section of a page that tells what an experiment found."""
+    return "\n".join(
+        [
+            f"### `{record.id}`: {record.title}",
+            "",
+            f"{record.source}; {record.effort}; `joulewise reproduce {record.id}`. Reading: {record.reading}.",
+            "",
+            *_table(_HEAD, [_cells(finding) for finding in record.findings]),
+            "",
+        ]
+    )
+
+
+def _cells(finding: ClaimFinding) -> list[str]:
+    says = f"{finding.says} ({finding.note})" if finding.note else finding.says
+    return [finding.claim, says, finding.published, finding.ours, finding.words]
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = (head, ["---"] * len(head), *rows)
+    return ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+
+
+# --- over all records --------------------------------------------------------------------------------------------
+
+
+def _claims(records: Mapping[str, Record]) -> dict[tuple[str, str], list[Verdict]]:
+    """The verdicts on every claim in all readings and experiments, by work and the number of the claim."""
+    found: dict[tuple[str, str], list[Verdict]] = {}
+    for record in records.values():
+        for finding in record.findings:
+            work = _OURS if finding.standing == "ours" else _work(record)
+            found.setdefault((work, finding.claim.split()[0]), []).append(finding.verdict)
+    return found
+
+
+def _work(record: Record) -> str:
+    return next(work for work in _WORKS if record.source.startswith(work))
+
+
+def totals(records: Mapping[str, Record]) -> str:
+    """How many claims have which verdict, by work: the worst of a claim's readings, and the best."""
+    claims = _claims(records)
+    rows = []
+    for name, chosen in (("worst", worst), ("best", best)):
+        counts = Counter((work, chosen(verdicts)) for (work, _), verdicts in claims.items())
+        for work in _WORKS:
+            numbers = [counts[work, verdict] for verdict in reversed(VERDICTS)]
+            if any(numbers):
+                rows.append([work, name, *map(str, numbers), str(sum(numbers))])
+    return "\n".join(_table(("work", "reading", *reversed(VERDICTS), "claims"), rows)) + "\n"
+
+
+def standings(records: Mapping[str, Record]) -> str:
+    """What verdicts that test no published claim by published data are worth, and which these are."""
+    lines = []
+    for standing, meaning in STANDINGS.items():
+        claims = dict.fromkeys(
+            f"{finding.claim} in `{record.id}`" if standing in ("calibrated", "constructed") else _work(record)
+            for record in records.values()
+            for finding in record.findings
+            if finding.standing == standing and finding.verdict != "not testable"
+        )
+        if claims:
+            lines.append(f"- *{standing}*: {meaning}. {', '.join(claims)}.")
+    return "\n".join(lines) + "\n"
+
+
+def filled(page: str, records: Mapping[str, Record]) -> str:
+    """The page with its parts written from records; parts without a record stay; InputError for homeless records."""
+    parts = {**{name: section_of(record) for name, record in records.items()}, TOTALS: totals(records)}
+    parts[STANDINGS_PART] = standings(records)
+    raise_if_any(_homeless(page, records))
+    return _PART.sub(lambda part: f"{part[1]}{parts[part[2]]}{part[3]}" if part[2] in parts else part[0], page)
+
+
+def unfilled(page: str, records: Mapping[str, Record]) -> list[str]:
+    """The experiments of a page that have no record."""
+    return [name for _, name, _ in _PART.findall(page) if name not in (TOTALS, STANDINGS_PART, *records)]
+
+
+def _homeless(page: str, records: Mapping[str, Record]) -> Iterator[Problem]:
+    names = {name for _, name, _ in _PART.findall(page)}
+    for name in records:
+        if name not in names:
+            advice = f"put `<!-- findings {name} -->` and `<!-- end -->` where its table belongs"
+            yield Problem("the page", f"has no part for {name}", "must have one for every experiment", advice)

@@ -1,0 +1,60 @@
+"""What an experiment found, when, with what and in how long: the file that pages of findings are written from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from joulewise.errors import InputError, Problem
+from joulewise.files import write_atomic
+from joulewise.units import count, duration
+from joulewise.verdicts import ClaimFinding
+
+FILE = "findings.json"
+
+
+@dataclass(frozen=True)
+class Record:
+    """An experiment with its findings; `about` is what its results say of themselves, empty where nothing was run."""
+
+    id: str
+    title: str
+    source: str
+    reading: str
+    trials: int
+    about: Mapping[str, Any]
+    findings: tuple[ClaimFinding, ...]
+
+    @property
+    def effort(self) -> str:
+        """How much was run, when, with what and in how long, in words."""
+        if not self.trials:
+            return "nothing is run"
+        about = self.about
+        took = duration(float(about["seconds"]))
+        versions = f"Joulewise {about['joulewise']} on Python {about['python']}"
+        return f"{count(self.trials, 'trial')}, computed on {about['run_at'][:10]} in {took} with {versions}"
+
+    def write(self, folder: Path) -> None:
+        """Write the record into the folder of its results."""
+        write_atomic(folder / FILE, json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n")
+
+
+def read_records(folders: Iterable[Path]) -> dict[str, Record]:
+    """The records of these folders by experiment; folders without one are left out."""
+    records = (_read(folder / FILE) for folder in folders if (folder / FILE).is_file())
+    return {record.id: record for record in records}
+
+
+def _read(path: Path) -> Record:
+    try:
+        raw = json.loads(path.read_text())
+        findings = tuple(ClaimFinding(**finding) for finding in raw.pop("findings"))
+        return Record(**raw, findings=findings)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        advice = "remove it and run `joulewise reproduce` of this experiment again"
+        why = f"{type(error).__name__}: {error}"
+        raise InputError(Problem(str(path), why, "must be a record of findings", advice)) from error

@@ -1,0 +1,91 @@
+"""Records of findings, the page that is written from them, and how the rule of verdicts behaves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from joulewise.cli.reproduce import all_experiments
+from joulewise.errors import InputError
+from joulewise.study.catalogue import EXPERIMENTS, Experiment
+from joulewise.study.catalogue.characteristics import NUMBER, ORDERING, characteristics
+from joulewise.study.catalogue.page import filled, totals, unfilled
+from joulewise.study.catalogue.record import Record, read_records
+from joulewise.verdicts import ClaimFinding
+from tests.strategies.sources import PACKAGE
+
+PAGE = """Words.
+
+<!-- findings a -->
+old
+<!-- end -->
+
+<!-- findings totals -->
+<!-- end -->
+
+<!-- findings b -->
+old b
+<!-- end -->
+"""
+ABOUT = {"joulewise": "1.0", "python": "3.11.7", "machine": "m", "run_at": "2026-11-17T05:00:00+00:00", "seconds": 90.0}
+HOLDS = ClaimFinding("2.1", "more | than", "all", "2 of 2 hold", "reproduced", "read as", "stand-in")
+FAILS = ClaimFinding("2.1 (other)", "more", "all", "1 of 2 hold", "not reproduced")
+OURS = ClaimFinding("J1", "ours", "bar", "held", "partly", standing="ours")
+
+
+def record(name: str, *findings: ClaimFinding) -> Record:
+    return Record(name, "Title", "Friese 2.7", "as read", 48, ABOUT, findings)
+
+
+def test_records_come_back_as_they_were_written(tmp_path: Path) -> None:
+    kept = record("a", HOLDS, FAILS)
+    kept.write(tmp_path / "a")
+    assert read_records([tmp_path / "a", tmp_path / "none"]) == {"a": kept}
+    (tmp_path / "a" / "findings.json").write_text("{}")
+    with pytest.raises(InputError, match="must be a record of findings"):
+        read_records([tmp_path / "a"])
+
+
+def test_a_page_is_written_from_records_and_keeps_its_words() -> None:
+    page = filled(PAGE, {"a": record("a", HOLDS, FAILS, OURS)})
+    assert page.startswith("Words.\n")
+    assert "old\n" not in page
+    assert "old b" in page
+    assert "48 trials, computed on 2026-11-17 in 1.5 min with Joulewise 1.0 on Python 3.11.7" in page
+    assert "| 2.1 | more \\| than (read as) | all | 2 of 2 hold | reproduced (stand-in) |" in page
+    assert unfilled(PAGE, {"a": record("a")}) == ["b"]
+    with pytest.raises(InputError, match="has no part for c"):
+        filled(PAGE, {"c": record("c", HOLDS)})
+
+
+def test_totals_count_a_claim_once_by_its_worst_and_its_best_verdict() -> None:
+    rows = [line.split(" | ") for line in totals({"a": record("a", HOLDS, FAILS, OURS)}).splitlines()]
+    counts = {(row[0].strip("| "), row[1]): dict(zip(rows[0][2:-1], row[2:-1], strict=True)) for row in rows[2:]}
+    assert counts["Friese", "worst"]["not reproduced"] == counts["Friese", "best"]["reproduced"] == "1"
+    assert counts["Joulewise", "worst"]["partly"] == "1"
+
+
+def test_the_page_of_the_documentation_has_a_place_for_every_experiment() -> None:
+    page = (PACKAGE.parents[1] / "docs" / "reproduction.md").read_text()
+    assert sorted(unfilled(page, {})) == sorted(all_experiments())
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda experiment: experiment.id)
+def test_a_smoke_study_is_the_study_but_smaller(experiment: Experiment) -> None:
+    study, small = experiment.study(), experiment.smoke_study()
+    assert small.heading.trials == 2
+    assert len(small.points) == len(study.points)
+    assert small.axes == study.axes
+
+
+def test_the_chance_of_a_wrong_verdict_is_bounded() -> None:
+    table = characteristics(200).with_columns(pl.col("distance").round(3))
+    chances = {tuple(row[:4]): row[4] for row in table.iter_rows()}
+    for n_trials in (5, 48):
+        assert chances[NUMBER, n_trials, 3.0, "reproduced"] <= 2.5
+        assert chances[NUMBER, n_trials, 11.0, "partly"] <= 2.5
+        assert chances[ORDERING, n_trials, 0.0, "reproduced"] == 0
+    assert chances[ORDERING, 48, 1.0, "reproduced"] == 100
+    assert chances[NUMBER, 48, 15.0, "not reproduced"] == 100
