@@ -66,6 +66,21 @@ def test_literal_bursts_are_the_published_ones(seed: int) -> None:
         assert DAY_S - starts[-1] <= 5 * 3600
 
 
+@given(seed=SEEDS, n_special=st.integers(0, 12))
+def test_as_many_tasks_arrive_with_literal_bursts(seed: int, n_special: int) -> None:
+    """General-purpose types make up for what the factors of special-purpose ones take away, all by one factor."""
+    normalised, literal = (
+        patterns_of(PUBLISHED._replace(burst=burst), seed, n_special=n_special) for burst in ("normalised", "literal")
+    )
+    task_type = np.repeat(np.arange(12, dtype=np.int32), 20_000)
+    at_s = np.tile((np.arange(20_000) + 0.5) * (DAY_S / 20_000), 12)
+    arriving = literal.mean_per_s * literal.factor(task_type, at_s).reshape(12, 20_000).mean(axis=1)
+    assert arriving.sum() == pytest.approx(normalised.mean_per_s.sum(), rel=1e-3)
+    ratio = literal.mean_per_s / normalised.mean_per_s
+    assert ratio == pytest.approx(np.full(12, ratio[0]))
+    assert ratio[0] >= 1 - 1e-12
+
+
 ODD_DAYS = st.floats(0.01, 1e7) | st.sampled_from([3960.0, 100.1, 0.1, 86_399.9, 1e-3, 7 * 3600.1, 12_600.3])
 
 

@@ -34,7 +34,11 @@ _BURST_S = (0.5 * _HOUR_S, 1.5 * _HOUR_S)
 
 
 class DailyLoad(NamedTuple):
-    """How many tasks are expected in a day of which length, and what bursts of special-purpose types mean."""
+    """How many tasks are expected in a day of which length, and what bursts of special-purpose types mean.
+
+    "normalised": the factors of each type are divided by their average, so that every type has its own mean rate.
+    "literal": the factors are the published ones, and all types are scaled alike to the number of tasks asked for.
+    """
 
     tasks_per_day: float
     day_s: float
@@ -100,38 +104,54 @@ def rate_patterns(load: DailyLoad, special: Bools, stream: np.random.Generator) 
     amplitude = np.where(special, 0.0, stream.uniform(*AMPLITUDE, n))
     cycles = stream.integers(*CYCLES_PER_DAY, n, endpoint=True).astype(np.float64)
     phase = stream.uniform(0, 2 * math.pi, n)
-    steps = _step_patterns(load, special, stream)
-    return RatePatterns(load.day_s, tasks / load.day_s, amplitude, cycles, phase, *steps)
+    bursts = _bursts(load.day_s, int(special.sum()), stream)
+    if load.burst == "normalised":
+        bursts = bursts._replace(factor=bursts.factor / bursts.average)
+    else:
+        tasks = _as_many_in_all(tasks, special, bursts)
+    return RatePatterns(load.day_s, tasks / load.day_s, amplitude, cycles, phase, *_steps(bursts, special, load.day_s))
 
 
-def _step_patterns(load: DailyLoad, special: Bools, stream: np.random.Generator) -> tuple[Ints, Floats, Floats]:
+class _Bursts(NamedTuple):
+    """Starts and factors, as [task type, interval], and the averages of the factors over the day, as a column."""
+
+    start_s: Floats
+    factor: Floats
+    average: Floats
+
+
+def _as_many_in_all(tasks: Floats, special: Bools, bursts: _Bursts) -> Floats:
+    """All types scaled alike, so that as many tasks arrive as the types should have together."""
+    arriving = tasks.copy()
+    arriving[special] *= bursts.average[:, 0]
+    return tasks * (tasks.sum() / arriving.sum()) if arriving.any() else tasks
+
+
+def _steps(bursts: _Bursts, special: Bools, day_s: float) -> tuple[Ints, Floats, Floats]:
     """Task types, starts and factors of the steps: bursts for special types, all 1 for the others."""
-    start_s, factor = _bursts(load, int(special.sum()), stream)
     general = np.flatnonzero(~special)
-    rows = np.repeat(np.flatnonzero(special), start_s.shape[1])
-    inside = start_s.ravel() < load.day_s
+    rows = np.repeat(np.flatnonzero(special), bursts.start_s.shape[1])
+    inside = bursts.start_s.ravel() < day_s
     task_type = np.concatenate((general, rows[inside])).astype(np.int32)
-    begins_s = np.concatenate((np.zeros(general.size), start_s.ravel()[inside]))
-    factors = np.concatenate((np.ones(general.size), factor.ravel()[inside]))
+    begins_s = np.concatenate((np.zeros(general.size), bursts.start_s.ravel()[inside]))
+    factors = np.concatenate((np.ones(general.size), bursts.factor.ravel()[inside]))
     order = np.lexsort((begins_s, task_type))
     return task_type[order], begins_s[order], factors[order]
 
 
-def _bursts(load: DailyLoad, n: int, stream: np.random.Generator) -> tuple[Floats, Floats]:
-    """Starts and factors, as [task type, interval], of alternating baseline and burst intervals over the day.
+def _bursts(day_s: float, n: int, stream: np.random.Generator) -> _Bursts:
+    """Alternating baseline and burst intervals over the day, with the published factors.
 
     The day begins with a baseline interval; what lies beyond its end is cut off, because the day repeats.
     """
-    n_pairs = math.ceil(load.day_s / (_BASELINE_S[0] + _BURST_S[0]))
+    n_pairs = math.ceil(day_s / (_BASELINE_S[0] + _BURST_S[0]))
     shape = (n, n_pairs)
     length_s = _alternate(stream.uniform(*_BASELINE_S, shape), stream.uniform(*_BURST_S, shape))
     factor = _alternate(stream.uniform(*_BASELINE_FACTOR, shape), stream.uniform(*_BURST_FACTOR, shape))
-    end_s = np.minimum(np.cumsum(length_s, axis=1), load.day_s)
+    end_s = np.minimum(np.cumsum(length_s, axis=1), day_s)
     start_s = np.concatenate((np.zeros((n, 1)), end_s[:, :-1]), axis=1)
-    if load.burst == "normalised":
-        average = (factor * (end_s - start_s)).sum(axis=1, keepdims=True) / load.day_s
-        factor = factor / average
-    return start_s, factor
+    average = (factor * (end_s - start_s)).sum(axis=1, keepdims=True) / day_s
+    return _Bursts(start_s, factor, average)
 
 
 def _alternate(even: Floats, odd: Floats) -> Floats:

@@ -123,6 +123,16 @@ def test_budget_of_the_counted_days(supply: Supply, end_s: float, budget_j: floa
     assert found["exhausted_s"] == pytest.approx(5.95)
 
 
+def test_idle_time_is_counted_while_there_is_energy_too() -> None:
+    """Of two machines one runs from 1 s on: after 5.95 s, when 99 % of 500 J are used, 4.95 of 11.9 s were a run's."""
+    world = World(powered([2]), tasks(1, 20.0), Supply(500.0, day_s=20.0), Outages([1], [0.0], [2.0]))  # type: ignore[arg-type]
+    found = reported(world, allocation_of([(0, 1.0, 11.0, RAN)]))
+    assert found["idle_percent"] == pytest.approx(100 * (40 - 10 - 2) / 40)
+    assert found["idle_with_energy_percent"] == pytest.approx(100 * (11.9 - 4.95 - 2) / 11.9)
+    endless = reported(replace(world, supply=Supply()), allocation_of([(0, 1.0, 11.0, RAN)]))
+    assert endless["idle_with_energy_percent"] == endless["idle_percent"]
+
+
 def test_a_budget_that_lasts_the_first_day_is_not_exhausted() -> None:
     """What is used by the day's end is 490 J of 500; the next day goes on."""
     world = World(powered(), tasks(1, 30.0), Supply(500.0, day_s=10.0))

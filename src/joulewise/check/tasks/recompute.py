@@ -38,8 +38,8 @@ def recompute(world: World, allocation: Allocation) -> dict[str, float | int]:
         "utility": math.fsum(earned.values()),
         **_counts(fates),
         "runs_lost": sum(work.start_s < end_s <= work.end_s for end_s in allocation.lost.end_s.tolist()),
-        **_energies(world, runs, *window),
-        **_machine_time(world, runs, *window),
+        **(energies := _energies(world, runs, *window)),
+        **_machine_time(world, runs, *window, energies["exhausted_s"]),
         **_priorities(world, earned, fates),
         **_groups(world, done, earned),
     }
@@ -198,7 +198,19 @@ def _costs(tariff: Sequence[float], draws: Sequence[_Spell], from_s: float, to_s
             at_s = next_s
 
 
-def _machine_time(world: World, runs: Sequence[_Spell], start_s: float, end_s: float) -> dict[str, float]:
+def _machine_time(
+    world: World, runs: Sequence[_Spell], start_s: float, end_s: float, exhausted_s: float
+) -> dict[str, float]:
+    """The parts of machine time with a run and without one, the latter also while there was energy."""
+    until_s = end_s if math.isnan(exhausted_s) else exhausted_s
+    with_energy = _busy_and_idle(world, runs, start_s, until_s)
+    return {
+        **_busy_and_idle(world, runs, start_s, end_s),
+        **({"idle_with_energy_percent": with_energy["idle_percent"]} if with_energy else {}),
+    }
+
+
+def _busy_and_idle(world: World, runs: Sequence[_Spell], start_s: float, end_s: float) -> dict[str, float]:
     """The parts of machine time with a run and without one; the rest of it machines were down."""
     outages = world.outages
     machine_s = world.system.n_machines * (end_s - start_s)

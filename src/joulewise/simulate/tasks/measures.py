@@ -83,8 +83,8 @@ def measures(world: World, outcome: Outcome) -> Metrics:
         "utility": float(earned.sum()),
         **{name: int(tasks.sum()) for name, tasks in counted.items()},
         "runs_lost": int(work.in_window(allocation.lost.end_s).sum()),
-        **_of_energy(world, allocation),
-        **_of_machine_time(world, allocation),
+        **(energies := _of_energy(world, allocation)),
+        **_of_machine_time(world, allocation, energies["exhausted_s"]),
         "mapping_events": outcome.n_counted_events,
         "late_events": outcome.n_late_events,
         "mapping_s": outcome.mapping_s,
@@ -102,17 +102,28 @@ def _of_energy(world: World, allocation: Allocation) -> Metrics:
     return {**meter.energy_measures(world.workload, world.supply, meter.joined(runs, lost), standby, last_s)}
 
 
-def _of_machine_time(world: World, allocation: Allocation) -> Metrics:
+def _of_machine_time(world: World, allocation: Allocation, exhausted_s: float) -> Metrics:
     """What machines did with their time: a run, or nothing; the rest of it they were down."""
-    lost, outages = allocation.lost, world.outages
     last_s = window_end_s(world, allocation)
-    machine_s = world.system.n_machines * max(last_s - world.workload.start_s, np.finfo(float).tiny)
-    busy_s = counted_s(world, allocation).sum() + meter.inside_s(world.workload, lost.start_s, lost.end_s).sum()
-    down_s = meter.inside_s(world.workload, outages.start_s, np.minimum(outages.end_s, last_s)).sum()
+    busy, idle = _busy_and_idle(world, allocation, last_s)
+    _, idle_with_energy = _busy_and_idle(world, allocation, last_s if math.isnan(exhausted_s) else exhausted_s)
     return {
-        "busy_percent": 100 * float(busy_s / machine_s),
-        "idle_percent": 100 * float((machine_s - busy_s - down_s) / machine_s),
+        "busy_percent": 100 * busy,
+        "idle_percent": 100 * idle,
+        "idle_with_energy_percent": 100 * idle_with_energy,
     }
+
+
+def _busy_and_idle(world: World, allocation: Allocation, until_s: float) -> tuple[float, float]:
+    """The parts of machine time with a run and without one, from the start of the counted window to an instant."""
+    work = world.workload
+    runs_s, lost_s, down_s = (
+        meter.inside_s(work, spans.start_s, np.minimum(spans.end_s, until_s))
+        for spans in (allocation, allocation.lost, world.outages)
+    )
+    machine_s = world.system.n_machines * max(until_s - work.start_s, np.finfo(float).tiny)
+    busy_s = np.where(allocation.used, runs_s, 0.0).sum() + lost_s.sum()
+    return float(busy_s / machine_s), float((machine_s - busy_s - down_s.sum()) / machine_s)
 
 
 def _of_priorities(world: World, earned: Floats, counted: Mapping[str, Bools]) -> Metrics:

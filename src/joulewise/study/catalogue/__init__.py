@@ -13,6 +13,7 @@ from joulewise.study.catalogue import (
     ours_fronts,
     oxley,
     tarplee,
+    unprinted,
 )
 from joulewise.study.catalogue.experiment import Experiment
 from joulewise.study.catalogue.judging import Claim
@@ -27,6 +28,7 @@ EXPERIMENTS = {
         friese_5,
         friese_6,
         friese_7,
+        unprinted,
         tarplee,
         machovec,
         ours,

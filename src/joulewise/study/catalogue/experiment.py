@@ -39,6 +39,18 @@ class Told(NamedTuple):
 Measure: TypeAlias = Callable[[Told], float]
 
 
+class Reading(NamedTuple):
+    """One of several readings of a published world: what its experiments add to names and titles, and what was read.
+
+    `fitted` is the standing of claims by which something that is not printed was chosen.
+    """
+
+    suffix: str
+    words: str
+    reading: str
+    fitted: Standing = ""
+
+
 @dataclass(frozen=True)
 class Experiment:
     """One entry of the catalogue; its study is the file studies/<id>.toml beside this module.

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 
 import polars as pl
 
-from joulewise.study.catalogue.experiment import Experiment
+from joulewise.study.catalogue.experiment import Experiment, Reading, Told
 from joulewise.study.catalogue.judging import (
     Claim,
+    Differences,
     Samples,
     best_by_mean,
     best_by_trial,
@@ -20,6 +22,7 @@ from joulewise.study.catalogue.judging import (
     sampled,
     spread,
 )
+from joulewise.study.column import TRACES
 
 BUDGET_USED = 99.0
 """Percent of a budget from which on it counts as used up."""
@@ -39,6 +42,21 @@ _READING = (
     "50,000 tasks a day, three P-states, 1.11 GJ; the second day counts, with runs prorated at its ends; a choice must "
     "fit the energy left with all of its energy; used up means 99 % of the budget"
 )
+NORMALISED = Reading("", "", _READING)
+LITERAL = Reading(
+    "-literal",
+    ", burst factors as printed",
+    f"{_READING}; burst factors as printed, and all rates scaled so that 50,000 tasks arrive; 17 special-purpose task "
+    "types as the chapter prints, and for 3.13 and 3.14 also the 13 that chapter 2 has in this reading",
+)
+ARRIVALS = (NORMALISED, LITERAL)
+"""The readings of the rates of special-purpose task types, as in chapter 2."""
+_THIRTEEN = " (13 types)"
+
+
+def _numbers_of_types(world: Reading) -> tuple[str, ...]:
+    """What is added to claims and variants: the printed number of special-purpose task types, and the fitted one."""
+    return ("", _THIRTEEN) if world is LITERAL else ("",)
 
 
 def _samples(runs: pl.DataFrame, metric: str = "utility_percent", **where: object) -> Samples:
@@ -50,7 +68,7 @@ def _filtered(runs: pl.DataFrame, policy: str, metric: str = "utility_percent") 
     found = {
         leniency: _samples(runs, metric, variant="filter", policy=policy, leniency=leniency) for leniency in LENIENCIES
     }
-    return {**found, float("inf"): _samples(runs, metric, variant="no filter", policy=policy)}
+    return {**found, math.inf: _samples(runs, metric, variant="no filter", policy=policy)}
 
 
 def _best_leniency(runs: pl.DataFrame, policies: Sequence[str], best: float) -> list[tuple[str, Samples]]:
@@ -66,13 +84,58 @@ def _best_leniency(runs: pl.DataFrame, policies: Sequence[str], best: float) -> 
     return found
 
 
-def _less_sensitive(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
-    least = spread(_filtered(runs, "max-max-upe").values())
+def _whole_range(by_leniency: Mapping[float, Samples]) -> Samples:
+    return spread(by_leniency.values())
+
+
+def _upper_range(by_leniency: Mapping[float, Samples]) -> Samples:
+    return spread(samples for leniency, samples in by_leniency.items() if 1.0 <= leniency <= 4.0)
+
+
+def _drop_unfiltered(by_leniency: Mapping[float, Samples]) -> Samples:
+    return best_by_mean(by_leniency) - by_leniency[math.inf]
+
+
+def _less_sensitive(
+    runs: pl.DataFrame, sensitivity: Callable[[Mapping[float, Samples]], Samples]
+) -> list[tuple[str, Samples]]:
+    least = sensitivity(_filtered(runs, "max-max-upe"))
     return [
-        (f"range of {policy} over max-max-upe", spread(_filtered(runs, policy).values()) - least)
+        (f"{policy} over max-max-upe", sensitivity(_filtered(runs, policy)) - least)
         for policy in POLICIES
         if policy != "max-max-upe"
     ]
+
+
+_SENSITIVITY = tuple(
+    Claim(
+        f"3.8{case}",
+        says,
+        "least",
+        ordering(partial(_less_sensitive, sensitivity=sensitivity)),
+        f"read as: {words}",
+    )
+    for case, says, sensitivity, words in (
+        (
+            "",
+            "Max-Max UPE is the least sensitive to the leniency",
+            _whole_range,
+            "the range of means over the eight leniencies and no filter",
+        ),
+        (
+            " (1.0 to 4.0)",
+            "Max-Max UPE is the least sensitive to the leniency from 1.0 to 4.0",
+            _upper_range,
+            "the range of means over these leniencies",
+        ),
+        (
+            " (no filter)",
+            "Max-Max UPE loses least without filter",
+            _drop_unfiltered,
+            "the best mean over the eight leniencies, or no filter, less that of no filter",
+        ),
+    )
+)
 
 
 def _energy_left(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
@@ -84,71 +147,79 @@ def _energy_left(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     ]
 
 
-def _used_up_s(runs: pl.DataFrame, policy: str) -> Samples:
+def _used_up_s(runs: pl.DataFrame, policy: str, types: str = "") -> Samples:
     """Seconds of the counted day after which its budget was used up, without filter."""
-    where = {"variant": "no filter", "policy": policy}
+    where = {"variant": f"no filter{types}", "policy": policy}
     return _samples(runs, "exhausted_s", **where) - _samples(runs, "workload.warm_up_s", **where)
 
 
-FIG_3_8 = Experiment(
-    "fig-3.8",
-    "Utility of policies without weights under an energy budget, by leniency of the filter",
-    "Friese 3.6.2 and 3.6.3, fig. 3.4 and 3.8 to 3.11",
-    _READING,
-    "utility-by-leniency",
-    (
-        Claim(
-            "3.1",
-            "gain of Max-Max UPE over Max-Max UPT without filter",
-            "about 11 %",
-            number(
-                11.0,
-                lambda runs: gain(
-                    _samples(runs, variant="no filter", policy="max-max-upe"),
-                    _samples(runs, variant="no filter", policy="max-max-upt"),
-                ),
-                " %",
-            ),
-        ),
-        Claim(
-            "3.6",
-            "leniency 0.75 is best for Min-Min Comp, Max-Max Util and Max-Max UPT",
-            "0.75",
-            ordering(lambda runs: _best_leniency(runs, POLICIES[:3], 0.75)),
-        ),
-        Claim(
-            "3.7",
-            "leniency 1.5 is best for Max-Max UPE",
-            "1.5",
-            ordering(lambda runs: _best_leniency(runs, POLICIES[3:], 1.5)),
-        ),
-        Claim(
-            "3.8",
-            "Max-Max UPE is the least sensitive to the leniency",
-            "least",
-            ordering(_less_sensitive),
-            "sensitivity read as the range of means over the eight leniencies and no filter",
-        ),
-        Claim(
-            "3.9",
-            "leniencies from 0.3 to 0.6 leave energy unused",
-            "energy left",
-            ordering(_energy_left, " % of the budget"),
-        ),
-        Claim(
-            "3.10",
-            "how much later Max-Max UPE has used up the budget than Max-Max UPT, without filter",
-            "about 3 h",
-            number(3.0, lambda runs: (_used_up_s(runs, "max-max-upe") - _used_up_s(runs, "max-max-upt")) / 3600, " h"),
-        ),
-        Claim(
-            "3.13",
-            "when Max-Max Util without filter has used up the budget",
-            "about 1,000 min",
-            number(1000.0, lambda runs: _used_up_s(runs, "max-max-util") / 60, " min"),
-        ),
+def used_up_min(runs: pl.DataFrame, types: str = "") -> Samples:
+    """Minutes after which Max-Max Util without filter had used up the budget."""
+    return _used_up_s(runs, "max-max-util", types) / 60
+
+
+def upe_gain(runs: pl.DataFrame) -> Samples:
+    """What Max-Max UPE earns more than Max-Max UPT without filter, in percent."""
+    upe, upt = (_samples(runs, variant="no filter", policy=policy) for policy in ("max-max-upe", "max-max-upt"))
+    return gain(upe, upt)
+
+
+def _used_up(types: str) -> Claim:
+    return Claim(
+        f"3.13{types}",
+        "when Max-Max Util without filter has used up the budget",
+        "about 1,000 min",
+        number(1000.0, partial(used_up_min, types=types), " min"),
+    )
+
+
+_FIG_3_8 = (
+    Claim(
+        "3.1",
+        "gain of Max-Max UPE over Max-Max UPT without filter",
+        "about 11 %",
+        number(11.0, upe_gain, " %"),
+    ),
+    Claim(
+        "3.6",
+        "leniency 0.75 is best for Min-Min Comp, Max-Max Util and Max-Max UPT",
+        "0.75",
+        ordering(lambda runs: _best_leniency(runs, POLICIES[:3], 0.75)),
+    ),
+    Claim(
+        "3.7",
+        "leniency 1.5 is best for Max-Max UPE",
+        "1.5",
+        ordering(lambda runs: _best_leniency(runs, POLICIES[3:], 1.5)),
+    ),
+    *_SENSITIVITY,
+    Claim(
+        "3.9",
+        "leniencies from 0.3 to 0.6 leave energy unused",
+        "energy left",
+        ordering(_energy_left, " % of the budget"),
+    ),
+    Claim(
+        "3.10",
+        "how much later Max-Max UPE has used up the budget than Max-Max UPT, without filter",
+        "about 3 h",
+        number(3.0, lambda runs: (_used_up_s(runs, "max-max-upe") - _used_up_s(runs, "max-max-upt")) / 3600, " h"),
     ),
 )
+
+
+def _fig_3_8(world: Reading) -> Experiment:
+    return Experiment(
+        f"fig-3.8{world.suffix}",
+        f"Utility of policies without weights under an energy budget, by leniency of the filter{world.words}",
+        "Friese 3.6.2 and 3.6.3, fig. 3.4 and 3.8 to 3.11",
+        world.reading,
+        "utility-by-leniency",
+        (*_FIG_3_8, *map(_used_up, _numbers_of_types(world))),
+    )
+
+
+FIG_3_8, FIG_3_8_LITERAL = (_fig_3_8(world) for world in ARRIVALS)
 
 
 def _weighted(runs: pl.DataFrame, policy: str, declines: bool, metric: str = "utility_percent") -> dict[float, Samples]:
@@ -329,7 +400,7 @@ def _at_best(runs: pl.DataFrame, affinity: str, policy: str, metric: str) -> Sam
     utility, wanted = (_tuned(runs, affinity, policy, name) for name in ("utility", metric))
     if policy != "weighted-util":
         utility[float("inf")] = _samples(runs, "utility", **where)
-        wanted[float("inf")] = _samples(runs, metric, **where)
+        wanted[math.inf] = _samples(runs, metric, **where)
     best = best_by_mean(utility)
     return next(wanted[value] for value, samples in utility.items() if samples is best)
 
@@ -460,25 +531,145 @@ def _gains_by_budget(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     ]
 
 
-BUDGET_3 = Experiment(
-    "budget-3",
-    "Utility by energy budget, and where the budget comes from",
-    "Friese 3.5.4 and 3.6.3",
-    f"{_READING}; Weighted Util at 0.5 never makes a choice of no value; filter at leniency 0.75",
-    "utility-against-energy",
+def budget_gj(runs: pl.DataFrame, types: str = "") -> Samples:
+    """The rule of the text for a budget: 70 % of what Max-Max UPT uses without one."""
+    return 0.7e-9 * _samples(runs, "energy_j", variant=f"no budget{types}")
+
+
+def _seventy_percent(types: str) -> Claim:
+    return Claim(
+        f"3.14{types}",
+        "70 % of what Max-Max UPT uses without a budget",
+        "1.11 GJ",
+        number(1.11, partial(budget_gj, types=types), " GJ"),
+    )
+
+
+_TIGHTER = Claim(
+    "3.22",
+    "a tighter budget makes the gains over Max-Max UPT larger",
+    "larger",
+    ordering(_gains_by_budget),
+    "gains of Max-Max UPE, filter and weights in percent, at neighbouring budgets",
+)
+
+
+def _budget_3(world: Reading) -> Experiment:
+    return Experiment(
+        f"budget-3{world.suffix}",
+        f"Utility by energy budget, and where the budget comes from{world.words}",
+        "Friese 3.5.4 and 3.6.3",
+        f"{world.reading}; Weighted Util at 0.5 never makes a choice of no value; filter at leniency 0.75",
+        "utility-against-energy",
+        (*map(_seventy_percent, _numbers_of_types(world)), _TIGHTER),
+    )
+
+
+BUDGET_3, BUDGET_3_LITERAL = (_budget_3(world) for world in ARRIVALS)
+
+NEITHER, FILTERING = "neither", "filtering"
+WEIGHTING = {"literal": "weighting, all mapped", "declining": "weighting"}
+"""The variants of fig. 3.13; weights in both readings of a choice of no value."""
+AT_MIN = 1000
+_AT_1000_MIN, _LASTED_MIN = "utility_at_1000_min", "budget_lasted_min"
+_LAST_HOUR_MIN = 23 * 60
+
+
+def _day_min(trace: pl.DataFrame) -> pl.Series:
+    """Minutes since the start of the counted day."""
+    minutes: pl.Series = (trace["at_s"] - trace["at_s"][0]) / 60
+    return minutes
+
+
+def utility_at_1000_min(told: Told) -> float:
+    """What was earned of the counted day up to its minute 1,000."""
+    trace = told.tables[TRACES]
+    return float(trace.filter(_day_min(trace) <= AT_MIN)["utility_cumulative"][-1])
+
+
+def budget_lasted_min(told: Told) -> float:
+    """Minutes of the counted day until its budget was used up, or until its end."""
+    trace = told.tables[TRACES]
+    is_left = 100 * trace["energy_cumulative_j"] < BUDGET_USED * told.row["budget_j"]
+    return float(_day_min(trace).filter(is_left)[-1])
+
+
+def _more_than(metric: str, variant: str, others: Sequence[str]) -> Differences:
+    return lambda runs: [
+        (f"{variant} over {other}", _samples(runs, metric, variant=variant) - _samples(runs, metric, variant=other))
+        for other in others
+    ]
+
+
+def _lasts(variants: Sequence[str]) -> Differences:
+    """How far into the last hour of the day the budget lasts."""
+    return lambda runs: [
+        (variant, _samples(runs, _LASTED_MIN, variant=variant) - _LAST_HOUR_MIN) for variant in variants
+    ]
+
+
+def _traced_weights(reading: str, variant: str) -> tuple[Claim, ...]:
+    """What fig. 3.13 shows of weights, in one reading."""
+    note = f"{reading}: a choice of no value is {'never made' if READINGS[reading] else 'made all the same'}"
+    return (
+        Claim(
+            f"3.24 {reading}",
+            f"until {AT_MIN:,} min weighting has earned more than neither",
+            "more",
+            ordering(_more_than(_AT_1000_MIN, variant, [NEITHER]), " utility"),
+            note,
+        ),
+        Claim(
+            f"3.25 {reading}",
+            "weighting earns more in the day than filtering and than neither",
+            "more",
+            ordering(_more_than("utility", variant, [FILTERING, NEITHER]), " utility"),
+            note,
+        ),
+        Claim(
+            f"3.26 {reading}",
+            "weighting completes many more tasks than neither",
+            "many more",
+            ordering(_more_than("tasks_completed", variant, [NEITHER]), " tasks"),
+            f"{note}; read as: more",
+        ),
+        Claim(
+            f"3.27 {reading}",
+            "with weighting the budget lasts to the end of the day",
+            "the end of the day",
+            ordering(_lasts([variant]), " min"),
+            f"{note}; read as: into its last hour",
+        ),
+    )
+
+
+FIG_3_13 = Experiment(
+    "fig-3.13",
+    "Utility and energy of Weighted Util over the day, by filter and weight",
+    "Friese 3.6.3.2, fig. 3.13",
+    f"{_READING}; a weight of 0 is Max-Max Util, as the text says; the figure shows the first trial",
+    "utility-over-time",
     (
         Claim(
-            "3.14",
-            "70 % of what Max-Max UPT uses without a budget",
-            "1.11 GJ",
-            number(1.11, lambda runs: 0.7e-9 * _samples(runs, "energy_j", variant="no budget"), " GJ"),
+            "3.23",
+            f"until {AT_MIN:,} min filtering has earned less than neither",
+            "less",
+            ordering(_more_than(_AT_1000_MIN, NEITHER, [FILTERING]), " utility"),
         ),
         Claim(
-            "3.22",
-            "a tighter budget makes the gains over Max-Max UPT larger",
-            "larger",
-            ordering(_gains_by_budget),
-            "gains of Max-Max UPE, filter and weights in percent, at neighbouring budgets",
+            "3.25 filtering",
+            "filtering earns more in the day than neither",
+            "more",
+            ordering(_more_than("utility", FILTERING, [NEITHER]), " utility"),
         ),
+        Claim(
+            "3.27 filtering",
+            "with filtering the budget lasts to the end of the day",
+            "the end of the day",
+            ordering(_lasts([FILTERING]), " min"),
+            "read as: into its last hour",
+        ),
+        *(claim for reading, variant in WEIGHTING.items() for claim in _traced_weights(reading, variant)),
     ),
+    {_AT_1000_MIN: utility_at_1000_min, _LASTED_MIN: budget_lasted_min},
 )

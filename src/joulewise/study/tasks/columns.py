@@ -80,6 +80,11 @@ MANAGED_COLUMNS = (
         "idle_percent", "%", "100 x time without a run, on machines that are not down / (machines x its length)",
         heading="machines idle (%)",
     ),
+    metric(
+        "idle_with_energy_percent", "%",
+        "the same from the start of the counted window to exhausted_s only, or to its end where that is null",
+        heading="machines idle until energy is used up (%)",
+    ),
     metric("mapping_events", "events", "mapping events in the counted window"),
     metric(
         "late_events", "events", "those of them that had to wait until the mapping before them was over",

@@ -47,7 +47,9 @@ class WorkloadParameters(TruthParameters, UtilityParameters):
     day_s: float = explained(24 * _HOUR_S, "length of a counted day")
     days: int = explained(1, "number of counted days, all with the same rates")
     burst: Burst = explained(
-        "normalised", "rates of special-purpose types: averaging to the mean rate, or the published factors"
+        "normalised",
+        "bursts of special-purpose types: averaging to the type's mean rate, or by the published factors, and all "
+        "types scaled to the number of tasks",
     )
     arrivals: Arrivals = explained(
         "thinning", "exact arrivals at the rates, or published steps (which lose some arrivals)"
