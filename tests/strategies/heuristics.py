@@ -39,6 +39,10 @@ def longest_wait(utility: float, completion_s: float, exec_s: float, energy_j: f
     return wait_s
 
 
+def worth_of(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
+    return utility
+
+
 def least_utility(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
     return -utility
 

@@ -41,7 +41,12 @@ NEVER = math.nan
 PRICED = [policy for policy in POLICIES.values() if policy.is_priced]
 SPLIT = POLICIES["bag-makespan"]
 BATCH = [
-    policy for policy in POLICIES.values() if policy.mode == "batch" and policy not in PRICED and policy is not SPLIT
+    policy
+    for policy in POLICIES.values()
+    if policy.mode == "batch"
+    and policy not in PRICED
+    and policy is not SPLIT
+    and (policy.objective is None or policy.objective.falls_with_time)
 ]
 GREEDY = [policy for policy in BATCH if policy.rule == "greedy" and not policy.is_weighted]
 GROUPS = {
@@ -329,6 +334,17 @@ def test_who_does_not_fit_is_tried_at_each_event_or_out_until_midnight() -> None
     assert_plan(twin_of(world), rows)
     rows[3] = (0, 24.0, 26.0, RAN)
     assert_plan(twin_of(world, postponing="next-day"), rows)
+
+
+def test_the_threshold_follows_the_load() -> None:
+    """Tasks of half an hour on one machine, worth 1 - t / 2 h. One that waits is a load of 0.5, two are 1. Behind the
+    first a task ends after an hour, worth 1/2: above 0.6 * 0.5, but below 0.6 * 1."""
+    manager = Manager(POLICIES["max-max-util"], 0.6, 600.0, follows_load=True)
+    for arrivals_s, fates in (([0.0, 1.0], [RAN, RAN]), ([0.0, 1.0, 1.0], [RAN, DROPPED, DROPPED])):
+        work = simple_workload(arrivals_s, shape=linear(7200.0), end_s=20_000.0)
+        world = World(simple_system([[1800.0]]), work)
+        assert managed_plan(world, manager).status.tolist() == fates
+        assert_same(world, manager)
 
 
 def test_polled_may_drop_by_idle_machines_alone() -> None:

@@ -35,7 +35,8 @@ BATCH_RULES = {"greedy": twin.run_batch, "sufferage": twin.run_sufferage}
 
 def twin_plan(world: World, manager: Manager, compile_it: bool) -> twin.Plan:
     """What the twin does with the world, as compiled code or as the Python it is written in."""
-    work, machines = twin.work_and_machines(world, manager.n_types)
+    urgency = 0.0 if manager.policy.objective is None else manager.policy.objective.urgency
+    work, machines = twin.work_and_machines(world, manager.n_types, urgency)
     run, decider, clock = _entrance(world, manager, compile_it)
     limits = (manager.dropping_threshold, *clock, world.workload.end_s)
     return (COMPILED[run] if compile_it else run)(decider, work, machines, *limits)

@@ -475,6 +475,7 @@ class _Managed:
         """
         by_idle = self.manager.dropping_by == "idle"
         judged = [m for m in self.machines if base_s[m] < math.inf and (self.takes_tasks(m, now_s) or not by_idle)]
+        load = self.load() if self.manager.follows_load else 1.0
         for task in self.mappable():
             utilities = [
                 self.utility(task, base_s[m] + option.exec_s)
@@ -482,9 +483,18 @@ class _Managed:
                 for m in judged
                 if self.kinds[m] == option.kind
             ]
-            threshold = self.thresholds[task]
+            threshold = self.thresholds[task] * load
             if threshold > 0 and utilities and max(utilities) < threshold:
                 self.is_dropped[task] = True
+
+    def load(self) -> float:
+        """The mean execution times, in P-state 0, of all that waits, over an hour of all machines."""
+        waiting = Counter(self.task_type[task] for task in self.mappable())
+        return sum(waiting[t] * (self.mean_s(t) / (len(self.machines) * HOUR_S)) for t in sorted(waiting))
+
+    def mean_s(self, task_type: int) -> float:
+        times_s: list[float] = [s for s in self.system.etc_s[task_type, :, 0].tolist() if s < math.inf]
+        return sum(times_s) / len(times_s)
 
     # Postponing
 

@@ -116,12 +116,20 @@ def renew_bounds(world, state, effect_s):
 
 
 @shared
+def follow_load(batch, load):
+    """Let thresholds grow with the work that waits."""
+    batch.strictness[0] = 0.0
+    for t in range(load.size):
+        batch.strictness[0] += batch.n_unfixed[t] * load[t]
+
+
+@shared
 def drop_all_hopeless(world, state):
     """Drop at once what can no longer earn its threshold: it might later, or the size of the batch matters."""
     heap, queues, kept = state.batch.waiting, state.batch.queues, 0
     for at in range(heap.size[0]):
         i = heap.items[at]
-        if is_hopeless(world, state.machines, i):
+        if is_hopeless(world, state, i):
             drop(world, state, i)
         else:
             heap.items[kept] = i
@@ -131,7 +139,7 @@ def drop_all_hopeless(world, state):
     for t in range(queues.head.size):
         i = queues.head[t]
         while i != NOBODY:
-            if is_hopeless(world, state.machines, i):
+            if is_hopeless(world, state, i):
                 drop(world, state, i)
             i = queues.after[i]
 
@@ -186,7 +194,7 @@ def finish(world, state):
         release(world, state, m)
     if not world.rules.drops_eagerly:
         for i in range(state.clock.counts[ARRIVED]):
-            if state.plan.status[i] == WAITING and is_hopeless(world, state.machines, i):
+            if state.plan.status[i] == WAITING and is_hopeless(world, state, i):
                 state.plan.status[i] = DROPPED
 
 
@@ -230,6 +238,8 @@ def open_mapping(world, state, now_s, effect_s, horizon_s):
     open_ledger(world.limits, ledger, machines, effect_s, rules.is_certain)
     open_power(world.limits, ledger, machines, effect_s)
     renew_bounds(world, state, effect_s)
+    if rules.follows_load:
+        follow_load(batch, world.load)
     if rules.drops_eagerly:
         drop_all_hopeless(world, state)
     if rules.program == MAKESPAN and counts[UNFIXED] > 0:

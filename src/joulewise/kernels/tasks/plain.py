@@ -82,6 +82,9 @@ def try_machine(candidates, world, fleet, i, option, machine):
     start_s = fleet.free_s[machine]
     completion_s = start_s + world.options.exec_s[option]
     utility = utility_of(world.tasks, world.utilities, i, completion_s)
+    if world.urgency > 0.0:
+        later_s = completion_s + world.options.exec_s[option]
+        utility -= world.urgency * utility_of(world.tasks, world.utilities, i, later_s)
     value = score(world, utility, completion_s, option, start_s, world.tasks.arrival_s[i])
     if candidates.option[i] >= 0:
         if value == candidates.value[i] and completion_s == candidates.completion_s[i]:

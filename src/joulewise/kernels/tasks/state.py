@@ -47,6 +47,7 @@ class Rules(NamedTuple):
     is_certain: bool
     drops_eagerly: bool
     drops_by_idle: bool
+    follows_load: bool
     postpones: bool
     by_type: bool
     random_seed: np.uint64
@@ -61,6 +62,7 @@ class Batch(NamedTuple):
     `choice` is the option of a task looked at or planned, `after` the next in its machine's queue. `put_off` holds
     those without an allowed choice in this event, `returning` those lost by a machine or postponed to the next day,
     mappable again at `returns_s`.
+    All thresholds are multiplied by `strictness[0]`.
     `n_unfixed` counts by task type those that are not fixed yet, and `n_unplanned` those of them without a plan in this
     event; `reaches` says of a task type and machine type whether
     any option there could be allowed in this event, and `is_live` whether there is one anywhere; a type
@@ -81,6 +83,7 @@ class Batch(NamedTuple):
     returning: NDArray[np.int64]
     returns_s: NDArray[np.float64]
     n_returning: NDArray[np.int64]
+    strictness: NDArray[np.float64]
     n_unfixed: NDArray[np.int64]
     n_unplanned: NDArray[np.int64]
     is_live: NDArray[np.bool_]
@@ -130,7 +133,7 @@ def new_batch(
         empty_heap(n), empty_heap(n), empty_type_queues(n if rules.by_type else 0, n_task_types),
         np.full(n, NOBODY, np.int64), np.full(n, NOBODY, np.int64),
         np.empty(n, np.int64), np.zeros(1, np.int64),
-        np.empty(n, np.int64), np.empty(n), np.zeros(1, np.int64),
+        np.empty(n, np.int64), np.empty(n), np.zeros(1, np.int64), np.ones(1),
         np.zeros(n_task_types, np.int64), np.zeros(n_task_types, np.int64),
         np.ones(n_task_types, np.bool_), np.zeros(n_task_types, np.bool_),
         np.ones((n_task_types, n_machine_types), np.bool_), np.zeros(n_machine_types, np.int64),
@@ -155,7 +158,8 @@ def new_losses(n: int) -> Losses:
 @record
 class ManagedWorld(NamedTuple):
     """What does not change in a run: tasks with the options that are looked at and those `everywhere`, by which they
-    are dropped below their `threshold`; the value of a choice, and the rules and limits of the manager.
+    are dropped below their `threshold`; by task type the `load` that a waiting task is; the value of a choice, and the
+    rules and limits of the manager.
 
     By task, `stretch` is its true time over the estimated one and `place` that in the policy's order; `option_at` is
     the option of a task type, machine type and P-state, or NOBODY.
@@ -166,6 +170,7 @@ class ManagedWorld(NamedTuple):
     options: Options
     everywhere: Options
     threshold: NDArray[np.float64]
+    load: NDArray[np.float64]
     value: Any
     rules: Rules
     limits: Limits

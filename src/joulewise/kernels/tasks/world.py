@@ -18,7 +18,7 @@ class TaskWorld(NamedTuple):
     an interval.
 
     A task is dropped when it can no longer earn its threshold on the options `everywhere`, of which `options` may be
-    a part.
+    a part. Of what it would still earn one execution time later, the part `urgency` is taken off before it is valued.
     """
 
     tasks: Tasks
@@ -28,6 +28,7 @@ class TaskWorld(NamedTuple):
     threshold: NDArray[np.float64]
     value: Any
     interval_s: float
+    urgency: float
 
 
 @record

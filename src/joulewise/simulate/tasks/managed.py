@@ -28,7 +28,7 @@ from joulewise.policies.layout import layout_of
 from joulewise.policies.tasks.objectives import UTILITY_PER_ENERGY
 from joulewise.policies.tasks.policy import Policy
 from joulewise.policies.tasks.weights import highest_energy_j, highest_value, least_energy_j
-from joulewise.simulate.tasks.dropping import thresholds
+from joulewise.simulate.tasks.dropping import load_by_type, thresholds
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.values import rising_value, unsolved_program, usable_value
 
@@ -149,6 +149,7 @@ def _managed_world(world: World, manager: Manager, seed64: int) -> ManagedWorld:
         options=options,
         everywhere=layout_of(world).options,
         threshold=thresholds(world, manager),
+        load=load_by_type(world),
         value=usable_value(world, manager.policy),
         rules=_rules(world, manager, seed64),
         limits=_limits(world, manager, options),
@@ -296,7 +297,7 @@ def _rules(world: World, manager: Manager, seed64: int) -> state.Rules:
     is_split, at_random = manager.policy.program == "makespan", manager.policy.rule == "at-random"
     by_type = _goes_by_type(manager.policy)
     has_grid = manager.mapping_arrivals is None and manager.mapping_time == "free"
-    drops_at_once = is_split or at_random or any(model[1:]) or drops_by_idle or postpones
+    drops_at_once = is_split or at_random or any(model[1:]) or drops_by_idle or postpones or manager.follows_load
     return state.Rules(
         rule=_RULES[manager.policy.rule],
         interval_s=manager.mapping_interval_s,
@@ -316,6 +317,7 @@ def _rules(world: World, manager: Manager, seed64: int) -> state.Rules:
         is_certain=is_certain,
         drops_eagerly=not is_certain or drops_at_once or (by_type and not has_grid),
         drops_by_idle=drops_by_idle,
+        follows_load=manager.follows_load,
         postpones=postpones,
         by_type=by_type,
         random_seed=np.uint64(seed64),

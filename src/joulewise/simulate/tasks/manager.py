@@ -35,9 +35,10 @@ class Manager:
 
     **Dropping.** A task whose best possible utility is below `dropping_threshold` is dropped; 0 drops nothing.
     `class_thresholds` gives other thresholds to classes of tasks: a machine group ("special", for tasks that run
-    fastest on a machine type of that group) or a level of one of the workload's tags ("critical"). In the polled
-    environment `dropping_by` may be the machines that are idle at the event alone; without such a threshold no task is
-    dropped.
+    fastest on a machine type of that group) or a level of one of the workload's tags ("critical"). With
+    `follows_load` all of them are multiplied by the load at the event: the mean execution times of all that waits,
+    over an hour of all machines. In the polled environment `dropping_by` may be the machines that are idle at the event
+    alone; without such a threshold no task is dropped.
 
     **Mapping events** of batch mode happen at 0, 1, 2, ... times `mapping_interval_s`; with `mapping_arrivals` also
     as soon as this many tasks have arrived since the last one, and intervals count from the last event then.
@@ -72,6 +73,7 @@ class Manager:
     follows_tariff: bool = False
     kill_factor: float = math.inf
     dropping_by: DroppingBy = "all"
+    follows_load: bool = False
     postponing: Postponing = "each-event"
 
     def __post_init__(self) -> None:
@@ -171,6 +173,7 @@ def switches_on(manager: Manager) -> list[str]:
         "follows_tariff": False,
         "kill_factor": math.inf,
         "dropping_by": "all",
+        "follows_load": False,
         "postponing": "each-event",
     }
     names = [name for name, value in plain.items() if getattr(manager, name) != value]

@@ -68,6 +68,10 @@ def _is_uncertain(parts: WorldParts, manager: Manager) -> bool:  # noqa: ARG001 
     return parts.workload.source == TABLES or parts.workload.parameters.time_spread > 0
 
 
+def _drops(parts: WorldParts, manager: Manager) -> bool:  # noqa: ARG001 - like all of the table
+    return manager.dropping_threshold > 0 or any(manager.class_thresholds.values())
+
+
 USES: dict[str, Use[Manager]] = {
     "leniency": Use(
         lambda _, manager: manager.energy_filter == "fair-share",
@@ -99,10 +103,7 @@ USES: dict[str, Use[Manager]] = {
         "kills tasks that run longer than estimated, but all run exactly as estimated",
         "give workload.time_spread",
     ),
-    "dropping_by": Use(
-        lambda _, manager: manager.dropping_threshold > 0 or any(manager.class_thresholds.values()),
-        "says which are dropped, but the threshold is 0",
-        "give dropping_threshold",
-    ),
+    "dropping_by": Use(_drops, "says which are dropped, but the threshold is 0", "give dropping_threshold"),
+    "follows_load": Use(_drops, "multiplies the threshold, which is 0", "give dropping_threshold"),
 }
 """The switches of a manager that do not always do something."""

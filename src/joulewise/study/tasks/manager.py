@@ -85,6 +85,10 @@ class ManagerParameters:
         Manager.dropping_by,
         "tasks are dropped by what they could earn on all machines or, polled, on those idle at the event alone",
     )
+    follows_load: bool = explained(
+        Manager.follows_load,
+        "whether the dropping threshold is multiplied by the load: all that waits, over an hour of all machines",
+    )
     postponing: Postponing = explained(
         Manager.postponing,
         "when to try again what does not fit into a day's budget: at the next event, or on the next day",
