@@ -20,4 +20,16 @@ def _ours_hours(run: Cells) -> Metrics:
     return {"utility": (800.0 - 100.0 * is_night) + 100.0 * is_ours, "possible_percent": 95.0 + is_night}
 
 
-OUTLOOK: dict[str, Table] = {"ours-load": _ours_load, "ours-slope": _ours_slope, "ours-hours": _ours_hours}
+def _ours_groups(run: Cells) -> Metrics:
+    groups, is_slow = run["manager.groups"], run["manager.mapping_time"] == "given"
+    lost = 5.0 * groups if not is_slow else -50.0 * groups
+    by_load = 3.0 * (run["manager.dealing"] == "least-load")
+    return {"utility": 1000.0 - lost + by_load, "mapping_s": 1.0 / groups}
+
+
+OUTLOOK: dict[str, Table] = {
+    "ours-load": _ours_load,
+    "ours-slope": _ours_slope,
+    "ours-hours": _ours_hours,
+    "ours-groups": _ours_groups,
+}

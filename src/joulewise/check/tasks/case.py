@@ -14,6 +14,7 @@ from joulewise.check.runs import SoundRuns
 from joulewise.check.tasks.clocks import EventClock, EveryInterval, Unknown, by_arrivals
 from joulewise.model import Allocation, World
 from joulewise.model.arrays import Bools, Floats
+from joulewise.model.groups import Dealing
 
 
 class PolicyLike(Protocol):
@@ -46,6 +47,10 @@ class ManagerLike(Protocol):
     def dropping_by(self) -> str: ...
     @property
     def follows_load(self) -> bool: ...
+    @property
+    def groups(self) -> int: ...
+    @property
+    def dealing(self) -> Dealing: ...
     @property
     def n_types(self) -> int | None: ...
     @property

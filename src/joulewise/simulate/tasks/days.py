@@ -139,6 +139,8 @@ class _LongRun:
 def _problems(manager: Manager, n_days: int) -> Iterator[Problem]:
     if n_days < 1:
         yield Problem("n_days", f"found {n_days}", "must be 1 or more")
+    if manager.groups > 1:
+        yield Problem("manager.groups", f"found {manager.groups}", "must be 1 day by day", "simulate all days at once")
     if manager.mapping_time == "given" and any(manager.mapping_model[1:]):
         found = "found a mapping time that depends on the number of tasks"
         allowed = "day by day, how many will have arrived at the next event is not known"

@@ -9,6 +9,8 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
+from joulewise.model.groups import Dealing, can_be_divided
+from joulewise.model.system import System
 from joulewise.policies.tasks.policy import Policy
 
 SHORTEST_INTERVAL_S = 1e-3
@@ -26,6 +28,7 @@ _CHOICES = {
     "mapping_time": get_args(MappingTime),
     "dropping_by": get_args(DroppingBy),
     "postponing": get_args(Postponing),
+    "dealing": get_args(Dealing),
 }
 
 
@@ -54,6 +57,9 @@ class Manager:
     `follows_tariff` an hour's energy counts more, or less, by its cost over the mean. A task that runs longer than
     `kill_factor` times its estimated time is killed. What does not fit into a day's budget is tried again at the next
     event or, `postponing` it, on the next day.
+
+    **Groups.** With several `groups` the machines are divided evenly, and each group has a manager of its own that
+    knows its machines, its share of the energy, and the tasks dealt to it: `dealing` says how.
     """
 
     policy: Policy
@@ -74,6 +80,8 @@ class Manager:
     kill_factor: float = math.inf
     dropping_by: DroppingBy = "all"
     follows_load: bool = False
+    groups: int = 1
+    dealing: Dealing = "in-turn"
     postponing: Postponing = "each-event"
 
     def __post_init__(self) -> None:
@@ -122,6 +130,8 @@ def _number_problems(manager: Manager) -> Iterator[Problem]:
     if not manager.kill_factor >= 1:
         found, allowed = f"found {manager.kill_factor}", "must be 1 or more: a task may run as long as estimated"
         yield Problem("manager.kill_factor", found, allowed)
+    if manager.groups < 1:
+        yield Problem("manager.groups", f"found {manager.groups}", "must be 1 (one manager for all) or more")
     if not 1 <= manager.permuted <= MOST_PERMUTED:
         yield Problem("manager.permuted", f"found {manager.permuted}", f"must be from 1 (none) to {MOST_PERMUTED}")
 
@@ -160,6 +170,13 @@ def _fit_problems(manager: Manager) -> Iterator[Problem]:
     if manager.postponing == "next-day" and manager.environment == "polled":
         found, allowed = f"found {manager.postponing!r}", 'must be "each-event" where only idle machines get tasks'
         yield Problem("manager.postponing", found, allowed, 'set environment = "queued"')
+
+
+def group_problems(system: System, manager: Manager) -> Iterator[Problem]:
+    """Where a system cannot be divided into as many groups as the manager has."""
+    if not can_be_divided(system, manager.groups):
+        found = f"found {manager.groups}, with which some group has no machine for some task type"
+        yield Problem("manager.groups", found, "every group must be able to run every task", "ask for fewer groups")
 
 
 def switches_on(manager: Manager) -> list[str]:

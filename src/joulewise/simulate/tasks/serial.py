@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from joulewise.errors import raise_if_any
 from joulewise.kernels.layout import TaskPlan, Tasks, empty_plan
 from joulewise.kernels.tasks.by_type import empty_lines
 from joulewise.kernels.tasks.fleet import idle_fleet
@@ -20,13 +21,14 @@ from joulewise.kernels.tasks.plain import no_candidates
 from joulewise.kernels.tasks.sufferage import empty_crowd
 from joulewise.kernels.tasks.world import TaskWorld
 from joulewise.model.allocation import Allocation
+from joulewise.model.groups import divided, together
 from joulewise.model.world import World
 from joulewise.policies.layout import layout_of
 from joulewise.policies.tasks.policy import Policy
 from joulewise.rng import generator
 from joulewise.simulate.tasks.dropping import thresholds
 from joulewise.simulate.tasks.managed import manage, needs_managing
-from joulewise.simulate.tasks.manager import Manager, uses_managed_engine
+from joulewise.simulate.tasks.manager import Manager, group_problems, uses_managed_engine
 from joulewise.simulate.tasks.values import rising_value, usable_value
 
 _BEFORE_ALL_S = -1.0
@@ -38,7 +40,7 @@ class Outcome:
 
     `n_mapping_events` are those of the whole run that had work, `n_counted_events` those that fell into the
     counted window, with work or without; `mapping_s` is the wall-clock time that mapping took. Of the counted events,
-    `n_late_events` had to wait until the mapping before them was over.
+    `n_late_events` had to wait until the mapping before them was over. Managers of groups count together.
     """
 
     allocation: Allocation
@@ -54,6 +56,8 @@ def simulate(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> O
     Deterministic: `seed` and `trial` only feed policies that draw at random. Raises InputError when the
     policy's function cannot be used.
     """
+    if manager.groups > 1:
+        return _simulate_groups(world, manager, seed, trial)
     if uses_managed_engine(manager) or needs_managing(world):
         done = manage(world, manager, seed, trial)
         has_grid = manager.mapping_arrivals is None and manager.mapping_time == "free"
@@ -67,6 +71,21 @@ def simulate(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> O
     mapping_s = time.perf_counter() - began
     allocation = Allocation(*plan)
     return Outcome(allocation, n_events, counted_events(world, manager, allocation), mapping_s)
+
+
+def _simulate_groups(world: World, manager: Manager, seed: int, trial: int) -> Outcome:
+    """What managers of groups do, each in its own world; events and mapping times are of all of them together."""
+    raise_if_any(group_problems(world.system, manager))
+    groups = divided(world, manager.groups, manager.dealing)
+    outcomes = [simulate(group.world, replace(manager, groups=1), seed, trial) for group in groups]
+    allocation = together(world.workload.n_tasks, groups, [outcome.allocation for outcome in outcomes])
+    return Outcome(
+        allocation,
+        sum(outcome.n_mapping_events for outcome in outcomes),
+        sum(outcome.n_counted_events for outcome in outcomes),
+        sum(outcome.mapping_s for outcome in outcomes),
+        sum(outcome.n_late_events for outcome in outcomes),
+    )
 
 
 def counted_events(world: World, manager: Manager, allocation: Allocation) -> int:

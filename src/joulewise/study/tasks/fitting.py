@@ -59,6 +59,16 @@ def class_problems(parts: WorldParts, managers: Sequence[Manager], draw: Draw) -
             yield unknown_name("manager.class_thresholds", name, dict.fromkeys(known))
 
 
+def division_problems(parts: WorldParts, managers: Sequence[Manager], draw: Draw) -> Iterator[Problem]:
+    """Groups into which the machines of the first trial cannot be divided; tables are held against managers whole."""
+    from joulewise.simulate.tasks.manager import group_problems
+
+    divided = [manager for manager in managers if manager.groups > 1]
+    if divided and parts.system.source != TABLES:
+        system = build_machines(parts.system, draw)
+        yield from (problem for manager in divided for problem in group_problems(system, manager))
+
+
 def _follows(parts: WorldParts, manager: Manager) -> bool:
     looks_at_energy = manager.policy.is_weighted or manager.policy.is_priced or manager.energy_filter != "none"
     return parts.supply.parameters.tariff is not None and looks_at_energy
@@ -104,6 +114,7 @@ USES: dict[str, Use[Manager]] = {
         "give workload.time_spread",
     ),
     "dropping_by": Use(_drops, "says which are dropped, but the threshold is 0", "give dropping_threshold"),
+    "dealing": Use(lambda _, manager: manager.groups > 1, "deals tasks to groups, and there is one", "give groups"),
     "follows_load": Use(_drops, "multiplies the threshold, which is 0", "give dropping_threshold"),
 }
 """The switches of a manager that do not always do something."""
