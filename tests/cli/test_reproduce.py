@@ -38,3 +38,28 @@ def test_printed_tables_are_judged_without_running_anything(capsys: Capture) -> 
     )
     assert "| 8.7 |" in Path("results/reproduce/chapter-8/findings.md").read_text()
     assert "nothing of chapter-8 is run here" in call(capsys, "reproduce", "chapter-8", "--trials", 3).err
+
+
+def test_a_page_is_written_from_what_was_found(capsys: Capture, tmp_path: Path) -> None:
+    call(capsys, "reproduce", "chapter-8")
+    page = tmp_path / "page.md"
+    page.write_text("<!-- findings chapter-8 -->\n<!-- end -->\n<!-- findings fig-2.5 -->\nearlier\n<!-- end -->\n")
+    said = call(capsys, "reproduce", "--page", page)
+    assert said.code == 0
+    assert "fig-2.5" in said.err
+    assert "| 8.7 |" in page.read_text()
+    assert "earlier" in page.read_text()
+    assert "Traceback" not in call(capsys, "reproduce", "--page", tmp_path / "none.md").err
+
+
+@pytest.mark.thorough("every experiment of the catalogue, for minutes")
+def test_every_experiment_runs(capsys: Capture, tmp_path: Path) -> None:
+    said = call(capsys, "reproduce", "--all", "--smoke", "--out", tmp_path / "all")
+    assert said.code == 0
+    assert {path.parent.name for path in (tmp_path / "all").glob("*/findings.json")} == {*EXPERIMENTS, CHAPTER_8.id}
+    verdicts = {
+        finding["verdict"]
+        for path in (tmp_path / "all").glob("*/findings.json")
+        for finding in json.loads(path.read_text())["findings"]
+    }
+    assert verdicts <= {"not judged", "not testable"}

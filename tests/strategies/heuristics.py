@@ -39,6 +39,10 @@ def longest_wait(utility: float, completion_s: float, exec_s: float, energy_j: f
     return wait_s
 
 
+def worth_of(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
+    return utility
+
+
 def least_utility(utility: float, completion_s: float, exec_s: float, energy_j: float, wait_s: float) -> float:
     return -utility
 
@@ -68,8 +72,8 @@ def _policies(values: tuple[Value, ...], falls_with_time: bool) -> list[Policy]:
 
 
 TABLE_POLICIES = list(POLICIES.values())
-PLAIN_POLICIES = [policy for policy in TABLE_POLICIES if not policy.needs_managing]
-"""Those of the table that the engines without any switch know; the others have a twin of their own."""
+PLAIN_POLICIES = [policy for policy in TABLE_POLICIES if policy.rule == "sufferage" or not policy.needs_managing]
+"""Those of the table whose day without any switch has a twin for itself; the others have that of managed days."""
 
 FALLING_POLICIES = _policies(FALLING, falls_with_time=True)
 RISING_POLICIES = _policies((*FALLING, *RISING), falls_with_time=False)

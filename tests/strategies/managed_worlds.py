@@ -30,6 +30,8 @@ INTERVALS = (1.0, 2.0, 3.0, 5.0, 8.0, 0.75)
 DAYS = (4.0, 8.0, 16.0, 32.0)
 THRESHOLDS = (0.0, 0.0, 0.5, 1.0, 2.0)
 MOST_TASKS = 16
+FEW_TASKS_S = 256.0
+"""With thresholds so many times as high, for units of a second, few tasks are load enough to drop some of them."""
 
 Settings = dict[str, Any]
 
@@ -114,9 +116,12 @@ def common_settings(draw: st.DrawFn, unit_s: float, system: System) -> Settings:
     """What any manager has: thresholds, an interval, its environment."""
     names = sorted({*system.machine_group, "critical", "low"})
     classes = draw(st.lists(st.sampled_from(names), max_size=2, unique=True))
+    follows_load = draw(st.sampled_from((False, False, True)))
+    factor = FEW_TASKS_S / unit_s if follows_load else 1.0
     return {
-        "dropping_threshold": draw(st.sampled_from(THRESHOLDS)),
-        "class_thresholds": {name: draw(st.sampled_from(THRESHOLDS)) for name in classes},
+        "dropping_threshold": factor * draw(st.sampled_from(THRESHOLDS)),
+        "class_thresholds": {name: factor * draw(st.sampled_from(THRESHOLDS)) for name in classes},
+        "follows_load": follows_load,
         "mapping_interval_s": unit_s * draw(st.sampled_from(INTERVALS)),
         "environment": draw(st.sampled_from(("queued", "polled"))),
         "best_types": draw(st.sampled_from((None, None, None, 1, 2))),

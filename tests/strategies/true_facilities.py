@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.strategies.claims import Cells, Metrics, Table
 
-_EARNED = {"greedy": 27.0, "greedy-rates": 30.0, "greedy-spread": 40.0, "ga": 28.0, "gacl": 33.0, "nlp": 24.0,
-           "nlpcl": 53.6, "configurations": 53.8}  # fmt: skip
+_EARNED = {"greedy": 27.0, "greedy-rounds": 29.0, "greedy-rates": 30.0, "greedy-spread": 40.0, "ga": 28.0, "gacl": 33.0,
+           "nlp": 24.0, "nlpcl": 53.6, "configurations": 53.8}  # fmt: skip
 
 
 def _oxley(run: Cells) -> Metrics:

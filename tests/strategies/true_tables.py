@@ -9,6 +9,7 @@ from tests.strategies.true_assignments import ASSIGNMENTS
 from tests.strategies.true_bags import BAGS
 from tests.strategies.true_facilities import FACILITIES
 from tests.strategies.true_jobs import JOBS
+from tests.strategies.true_outlook import OUTLOOK
 from tests.strategies.true_tasks import TASKS
 
-TRUE: dict[str, Table] = {**TASKS, **ASSIGNMENTS, **BAGS, **JOBS, **FACILITIES}
+TRUE: dict[str, Table] = {**TASKS, **ASSIGNMENTS, **BAGS, **JOBS, **FACILITIES, **OUTLOOK}

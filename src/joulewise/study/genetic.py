@@ -7,11 +7,14 @@ from typing import Any, Final, Protocol
 
 from joulewise.errors import Problem
 from joulewise.optimise.ways import Ranks, Ways
+from joulewise.study.methods import Uses
 
 NSGA2: Final = "nsga2"
 MOST_GENERATIONS = 10_000_000
 GENETIC_KEYS = ("population", "generations", "mutation", "archive", "ranks", "snapshots")
 """What parameters say of it."""
+ISLAND_USES: Uses = {"exchange_every": (lambda p: p.islands > 1, "two islands or more")}
+"""What keys of islands need."""
 
 
 class GeneticParameters(Protocol):

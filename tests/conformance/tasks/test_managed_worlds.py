@@ -21,7 +21,7 @@ from tests.strategies.managed_worlds import KINDS, ManagedScenario
 def can_be_managed(policy: Policy) -> bool:
     """Whether a policy knows limits and switches at all."""
     falls = policy.objective is None or policy.objective.falls_with_time
-    return policy.mode == "batch" and policy.rule != "sufferage" and falls
+    return policy.mode == "batch" and falls
 
 
 MANAGED_POLICIES = [policy for policy in EVERY_POLICY if can_be_managed(policy)]

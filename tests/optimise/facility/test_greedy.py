@@ -21,6 +21,7 @@ from joulewise.optimise.facility.greedy import (
     apart,
     by_efficiency,
     by_efficiency_and_rate,
+    by_rounds,
     how_many_fit,
     node_w_of,
     plan_greedily,
@@ -156,15 +157,20 @@ def _one_at_a_time(facility: Facility, air: Air, cooling: RoomCooling, order: As
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(("orders", "leaves"), [(by_efficiency, False), (by_efficiency_and_rate, True)])
-def test_the_order_by_efficiency_is_that_of_algorithm_1(orders: Any, leaves: bool, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("orders", "read"), [(by_efficiency, ""), (by_efficiency_and_rate, "leaves"), (by_rounds, "takes turns")]
+)
+def test_the_order_by_efficiency_is_that_of_algorithm_1(orders: Any, read: str, seed: int) -> None:
     facility = random_facility(seed)
     (order,) = orders(facility)
-    assert list(zip(*(column.tolist() for column in order))) == list(_algorithm_1(facility, leaves))
+    assert list(zip(*(column.tolist() for column in order))) == list(_algorithm_1(facility, read))
 
 
-def _algorithm_1(facility: Facility, leaves: bool) -> list[tuple[int, int, int]]:
-    """The loop of Algorithm 1 without power; `leaves`: a task type goes when its rate is met."""
+def _algorithm_1(facility: Facility, read: str) -> list[tuple[int, int, int]]:
+    """The loop of Algorithm 1 without power.
+
+    `leaves`: a task type goes when its rate is met; `takes turns`: after each core the next pair is looked at.
+    """
     flows, kinds = facility.tasks, np.repeat(facility.node_type, np.diff(facility.first_core))
     pairs = []
     for task in range(flows.n_types):
@@ -178,12 +184,14 @@ def _algorithm_1(facility: Facility, leaves: bool) -> list[tuple[int, int, int]]
     while pairs and (done_per_s < flows.rate_per_s * (1.0 - 1e-12)).any():
         _, task, kind, pstate = pairs[0]
         cores = [core for core in free if kinds[core] == kind]
-        if not cores or (leaves and done_per_s[task] >= flows.rate_per_s[task] * (1.0 - 1e-12)):
+        if not cores or (read == "leaves" and done_per_s[task] >= flows.rate_per_s[task] * (1.0 - 1e-12)):
             pairs.pop(0)
             continue
         free.remove(cores[0])
         steps.append((cores[0], task, pstate))
         done_per_s[task] += flows.speed_per_s[task, kind, pstate]
+        if read == "takes turns":
+            pairs.append(pairs.pop(0))
     return steps
 
 
@@ -219,9 +227,9 @@ def test_apart_always_takes_what_adds_most_reward_per_joule(seed: int) -> None:
 def test_counting_neighbours_and_rates_earns_more() -> None:
     facility = generate_facility(sized("small"), 1, 0)
     air = Air(facility.room)
-    earned = [plan_greedily(facility, air, name).history[-1][1] for name in GREEDIES]
-    assert earned == sorted(earned)
-    assert earned[2] > 1.2 * earned[1] > 1.5 * earned[0]
+    earned = {name: plan_greedily(facility, air, name).history[-1][1] for name in GREEDIES}
+    assert list(earned.values()) == sorted(earned.values())
+    assert earned["apart"] > 1.2 * earned["by rate"] > 1.5 * earned["literal"]
 
 
 def test_a_cap_below_rest_is_refused_with_the_least_cap() -> None:

@@ -8,6 +8,7 @@ import math
 import os
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 from joulewise.errors import InputError
-from joulewise.model import Status, World, linear, step
+from joulewise.model import Status, UtilityShapes, World, linear, step
 from joulewise.policies.tasks.compile import compiled
 from joulewise.policies.tasks.heuristic import find_policy, heuristic, installed_heuristics, installed_identity
 from joulewise.policies.tasks.objectives import UTILITY
@@ -451,3 +452,25 @@ def test_utility_per_joule_is_not_weighed_where_energy_is_free() -> None:
     world = World(simple_system([[2.0, 1.0]], power_w=[[5.0, 0.0]]), simple_workload())
     with pytest.raises(InputError, match="divides by energy, but a choice of the system uses none; give powers above"):
         simulate(world, Manager(POLICIES["weighted-upe"]))
+
+
+@pytest.mark.parametrize(
+    ("urgency", "falls", "said"),
+    [
+        (1.5, False, "heuristic urgency: found 1.5; must be from 0"),
+        (0.5, True, "heuristic urgency: found 0.5 with falls_with_time; what waiting loses may rise with time"),
+    ],
+)
+def test_an_urgency_that_cannot_be_is_refused(urgency: float, falls: bool, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        heuristic(urgency=urgency, falls_with_time=falls)
+
+
+def test_a_heuristic_of_ones_own_sees_what_waiting_loses() -> None:
+    """The second task, worth 2 for ever, would win by utility; the first one, worth 1 for 4 s, loses all by waiting."""
+    shapes = UtilityShapes.of([step(4.0)._replace(name="soon"), step(1e9)._replace(name="ever")])
+    work = replace(simple_workload([0.0, 0.0]), shape=np.array([0, 1]), scale=np.array([1.0, 2.0]), shapes=shapes)
+    world = World(simple_system([[3.0]]), work)
+    for urgency, starts_s in ((0.0, [3.0, 0.0]), (1.0, [0.0, 3.0])):
+        policy = heuristic(urgency=urgency)(heuristics.worth_of)
+        assert simulate(world, Manager(policy, mapping_interval_s=1.0)).allocation.start_s.tolist() == starts_s

@@ -34,6 +34,7 @@ POLICIES_BY_DAY = (
     "prices",
     "max-max-upt",
     "min-min-comp",
+    "sufferage",
     "max-max-upe",
     "weighted-util",
     "prioritized-lcfs-all",

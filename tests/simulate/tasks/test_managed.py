@@ -41,11 +41,17 @@ NEVER = math.nan
 PRICED = [policy for policy in POLICIES.values() if policy.is_priced]
 SPLIT = POLICIES["bag-makespan"]
 BATCH = [
-    policy for policy in POLICIES.values() if policy.mode == "batch" and policy not in PRICED and policy is not SPLIT
+    policy
+    for policy in POLICIES.values()
+    if policy.mode == "batch"
+    and policy not in PRICED
+    and policy is not SPLIT
+    and (policy.objective is None or policy.objective.falls_with_time)
 ]
 GREEDY = [policy for policy in BATCH if policy.rule == "greedy" and not policy.is_weighted]
 GROUPS = {
     "greedy": GREEDY,
+    "sufferage": [POLICIES["sufferage"]],
     "weighted": [policy for policy in BATCH if policy.is_weighted],
     "in order": [policy for policy in BATCH if policy.rule == "in-order"],
     "at random": [policy for policy in BATCH if policy.rule == "at-random"],
@@ -174,13 +180,14 @@ def test_a_task_whose_only_machine_was_down_does_not_lose_its_turn() -> None:
 # The twin against the twin of the plain simulator
 
 
-@given(scenario=scenarios(most_tasks=20), policy=st.sampled_from(GREEDY))
+@given(scenario=scenarios(most_tasks=20), policy=st.sampled_from([*GREEDY, POLICIES["sufferage"]]))
 def test_without_any_switch_the_twin_is_the_plain_one(scenario: Scenario, policy: Policy) -> None:
     manager = scenario.manager(policy)
     assert policy.objective is not None
     work, machines = serial.work_and_machines(scenario.world, manager.n_types)
     limits = manager.dropping_threshold, manager.mapping_interval_s, scenario.world.workload.end_s
-    expected = serial.run_batch(compiled(policy.objective).ctypes, work, machines, *limits)
+    run = serial.run_sufferage if policy.rule == "sufferage" else serial.run_batch
+    expected = run(compiled(policy.objective).ctypes, work, machines, *limits)
     found = managed_plan(scenario.world, manager)
     for column in COLUMNS:
         np.testing.assert_array_equal(getattr(found, column), getattr(expected, column), column, strict=True)
@@ -329,6 +336,17 @@ def test_who_does_not_fit_is_tried_at_each_event_or_out_until_midnight() -> None
     assert_plan(twin_of(world), rows)
     rows[3] = (0, 24.0, 26.0, RAN)
     assert_plan(twin_of(world, postponing="next-day"), rows)
+
+
+def test_the_threshold_follows_the_load() -> None:
+    """Tasks of half an hour on one machine, worth 1 - t / 2 h. One that waits is a load of 0.5, two are 1. Behind the
+    first a task ends after an hour, worth 1/2: above 0.6 * 0.5, but below 0.6 * 1."""
+    manager = Manager(POLICIES["max-max-util"], 0.6, 600.0, follows_load=True)
+    for arrivals_s, fates in (([0.0, 1.0], [RAN, RAN]), ([0.0, 1.0, 1.0], [RAN, DROPPED, DROPPED])):
+        work = simple_workload(arrivals_s, shape=linear(7200.0), end_s=20_000.0)
+        world = World(simple_system([[1800.0]]), work)
+        assert managed_plan(world, manager).status.tolist() == fates
+        assert_same(world, manager)
 
 
 def test_polled_may_drop_by_idle_machines_alone() -> None:

@@ -40,6 +40,10 @@ BAD: dict[str, tuple[str, Change, str]] = {
     "keys of another method": (
         FRONT, lambda t: t + "moves = 5", "optimise.moves: found 5 with method 'lp'; is for 'annealing'",
     ),
+    "exchanges on one island": (
+        FRONT, lambda t: t.replace("n_points = 10\n", "") + 'method = "nsga2"\nexchange_every = 7',
+        "optimise.exchange_every: found 7; is for two islands or more",
+    ),
     "points of a genetic search": (
         FRONT, lambda t: t + 'method = "nsga2"', "optimise.n_points: found 10 with method 'nsga2'; is for 'lp' and",
     ),

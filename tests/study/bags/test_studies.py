@@ -74,6 +74,13 @@ def test_methods_share_worlds_and_annealing_is_best(fronts: Results) -> None:
     assert fronts.compared == "optimise.method"
 
 
+def test_islands_evolve_apart_and_exchange_as_often_as_asked(tmp_path: Path) -> None:
+    search = 'method = "nsga2"\ngenerations = 9\npopulation = 6\nislands = 3\nexchange_every = [2, 100]\n'
+    runs = run_bags(FRONT, tmp_path, lambda text: text.replace("n_points = 10\n", search)).runs
+    assert set(runs["status"]) == {"done"}
+    assert runs.filter(pl.col("trial") == 0)["hypervolume_percent"].n_unique() == 2
+
+
 def test_a_front_has_its_points_its_bound_and_snapshots(fronts: Results) -> None:
     run = fronts.runs.filter(pl.col("optimise.method") == "nsga2")["run"][0]
     table = fronts.details(FRONTS).filter(pl.col("run") == run)

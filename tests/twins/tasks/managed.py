@@ -341,7 +341,12 @@ class _Managed:
         base_s = [self.base_s(m, now_s, effect_s) for m in self.machines]
         self.drop(base_s, now_s)
         event = self.open_event(now_s, effect_s, ready_s, base_s)
-        rules = {"greedy": self.map_greedily, "in-order": self.map_in_order, "at-random": self.map_at_random}
+        rules = {
+            "greedy": self.map_greedily,
+            "sufferage": self.map_by_sufferage,
+            "in-order": self.map_in_order,
+            "at-random": self.map_at_random,
+        }
         rules[self.manager.policy.rule](event)
         for m in self.machines:
             self.permute(m, base_s[m])
@@ -475,6 +480,7 @@ class _Managed:
         """
         by_idle = self.manager.dropping_by == "idle"
         judged = [m for m in self.machines if base_s[m] < math.inf and (self.takes_tasks(m, now_s) or not by_idle)]
+        load = self.load() if self.manager.follows_load else 1.0
         for task in self.mappable():
             utilities = [
                 self.utility(task, base_s[m] + option.exec_s)
@@ -482,9 +488,18 @@ class _Managed:
                 for m in judged
                 if self.kinds[m] == option.kind
             ]
-            threshold = self.thresholds[task]
+            threshold = self.thresholds[task] * load
             if threshold > 0 and utilities and max(utilities) < threshold:
                 self.is_dropped[task] = True
+
+    def load(self) -> float:
+        """The mean execution times, in P-state 0, of all that waits, over an hour of all machines."""
+        waiting = Counter(self.task_type[task] for task in self.mappable())
+        return sum(waiting[t] * (self.mean_s(t) / (len(self.machines) * HOUR_S)) for t in sorted(waiting))
+
+    def mean_s(self, task_type: int) -> float:
+        times_s: list[float] = [s for s in self.system.etc_s[task_type, :, 0].tolist() if s < math.inf]
+        return sum(times_s) / len(times_s)
 
     # Postponing
 
@@ -667,11 +682,11 @@ class _Managed:
         """The allowed choices on the machine of each type that is free first."""
         return [choice for choice in self.by_type(event, task) if self.is_allowed(event, choice)]
 
-    def by_type(self, event: Event, task: int) -> list[Choice]:
-        """All choices on the machine of each type that is free first."""
+    def by_type(self, event: Event, task: int, without: int = NOBODY) -> list[Choice]:
+        """All choices on the machine of each type that is free first, as if one machine were not there."""
         choices = []
         for option in self.options[self.task_type[task]]:
-            mine = [m for m in event.free_s if self.kinds[m] == option.kind]
+            mine = [m for m in event.free_s if self.kinds[m] == option.kind and m != without]
             if mine:
                 first = min(mine, key=lambda m: (event.free_s[m], m))
                 choices.append(self.choice(event, task, first, option))
@@ -703,22 +718,42 @@ class _Managed:
         if self.manager.environment == "polled":
             del event.free_s[m]
 
-    # The three rules
+    # The four rules
 
     def map_greedily(self, event: Event) -> None:
         """The best allowed choice of each task, the best of these, again and again."""
         tasks = self.mappable()
         while True:
-            best = []
-            for task in tasks:
-                choices = self.allowed_by_type(event, task)
-                if choices:
-                    best.append(min(choices, key=lambda c: (-c.value, c.completion_s, c.option.rank)))
+            best = self.best_choices(event, tasks)
             if not best:
                 return
             chosen = min(best, key=lambda c: (-c.value, c.completion_s, c.task))
             tasks.remove(chosen.task)
             self.take(event, chosen)
+
+    def map_by_sufferage(self, event: Event) -> None:
+        """Pass after pass all ask for their best machine, and each machine takes whoever would lose most without it.
+
+        Machines take in their order; one whose task the others have left too little energy or power takes nobody.
+        """
+        tasks = self.mappable()
+        while asking := [(choice, self.sufferage(event, choice)) for choice in self.best_choices(event, tasks)]:
+            for m in sorted({choice.machine for choice, _ in asking}):
+                mine = [(choice, loses) for choice, loses in asking if choice.machine == m]
+                chosen, _ = min(mine, key=lambda c: (-c[1], -c[0].value, c[0].completion_s, c[0].task))
+                if self.is_allowed(event, chosen):
+                    tasks.remove(chosen.task)
+                    self.take(event, chosen)
+
+    def best_choices(self, event: Event, tasks: list[int]) -> list[Choice]:
+        """The best allowed choice of each task that has one."""
+        allowed = [self.allowed_by_type(event, task) for task in tasks]
+        return [min(choices, key=lambda c: (-c.value, c.completion_s, c.option.rank)) for choices in allowed if choices]
+
+    def sufferage(self, event: Event, best: Choice) -> float:
+        """What a task would lose with its best allowed choice on any other machine; all of it where there is none."""
+        others = self.by_type(event, best.task, without=best.machine)
+        return best.value - max((c.value for c in others if self.is_allowed(event, c)), default=0.0)
 
     def map_in_order(self, event: Event) -> None:
         """Task by task; each goes to the machine that is free first."""

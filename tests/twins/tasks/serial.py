@@ -44,13 +44,15 @@ class Work(NamedTuple):
 class Machines(NamedTuple):
     """Times and energies by [task type, machine type, P-state], and the type of every single machine.
 
-    `etc_s` is inf where the task cannot run or must not, `anywhere_s` only where it cannot.
+    `etc_s` is inf where the task cannot run or must not, `anywhere_s` only where it cannot. Of what a task would earn
+    one execution time later, the part `urgency` is taken off what the objective sees.
     """
 
     etc_s: Array
     eec_j: Array
     machine_type: Array
     anywhere_s: Array
+    urgency: float = 0.0
 
 
 class Plan(NamedTuple):
@@ -76,12 +78,12 @@ class Queues(NamedTuple):
     mapped_pstate: Array
 
 
-def work_and_machines(world: World, best_types: int | None = None) -> tuple[Work, Machines]:
+def work_and_machines(world: World, best_types: int | None = None, urgency: float = 0.0) -> tuple[Work, Machines]:
     """The world's arrays as the twin takes them; with `best_types`, so many machine types for each task type."""
     work, system, shapes = world.workload, world.system, world.workload.shapes
     tasks = (work.arrival_s, work.task_type, work.shape, work.scale, work.hold_s)
     segments = (shapes.start_s, shapes.level, shapes.span, shapes.rate_per_s, shapes.slope_per_s)
-    machines = Machines(on_best_types(system, best_types), system.eec_j, system.machine_type, system.etc_s)
+    machines = Machines(on_best_types(system, best_types), system.eec_j, system.machine_type, system.etc_s, urgency)
     return Work(*tasks, shapes.first, *segments), machines
 
 
@@ -100,23 +102,38 @@ def on_best_types(system: System, best_types: int | None) -> Array:
 # Immediate mode
 
 
-def run_immediate(value: Value, work: Work, machines: Machines, threshold: float, end_s: float) -> Plan:
-    """Each task, on arrival, goes to its best machine, or is dropped when it would earn too little there."""
+def run_immediate(
+    value: Value, work: Work, machines: Machines, threshold: float, mapping_s: float, end_s: float
+) -> Plan:
+    """Each task, on arrival, goes to its best machine, or is dropped when it would earn too little there.
+
+    Mapping one takes some time, in which others that arrive wait for their turn; no machine starts a task before.
+    """
     plan = nothing_decided(work.arrival_s.size)
     ready_s = np.zeros(machines.machine_type.size)
+    mapper_s = 0.0
     for task in range(work.arrival_s.size):
-        if work.arrival_s[task] <= end_s:
+        turn_s = max(work.arrival_s[task], mapper_s)
+        if turn_s <= end_s:
+            mapper_s = turn_s + mapping_s
+            ready_s = np.maximum(ready_s, mapper_s)
             _, _, machine, pstate = best_choice(value, task, ready_s, work, machines)
             take_or_drop(task, machine, pstate, ready_s, work, machines, plan, threshold)
     return plan
 
 
-def run_as_told(machine: Array, work: Work, machines: Machines, threshold: float, end_s: float) -> Plan:
+def run_as_told(
+    machine: Array, work: Work, machines: Machines, threshold: float, mapping_s: float, end_s: float
+) -> Plan:
     """Each task, on arrival, goes to the machine it was told, in P-state 0, or is dropped as above."""
     plan = nothing_decided(work.arrival_s.size)
     ready_s = np.zeros(machines.machine_type.size)
+    mapper_s = 0.0
     for task in range(work.arrival_s.size):
-        if work.arrival_s[task] <= end_s:
+        turn_s = max(work.arrival_s[task], mapper_s)
+        if turn_s <= end_s:
+            mapper_s = turn_s + mapping_s
+            ready_s = np.maximum(ready_s, mapper_s)
             take_or_drop(task, machine[task], 0, ready_s, work, machines, plan, threshold)
     return plan
 
@@ -407,6 +424,8 @@ def best_choice(
             start_s = max(work.arrival_s[task], ready_s[machine])
             completion_s = start_s + exec_s
             utility = utility_of(task, completion_s, work)
+            if machines.urgency > 0:
+                utility -= machines.urgency * utility_of(task, completion_s + exec_s, work)
             energy_j = machines.eec_j[work.task_type[task], machines.machine_type[machine], pstate]
             worth = value(utility, completion_s, exec_s, energy_j, start_s - work.arrival_s[task])
             if math.isnan(worth):

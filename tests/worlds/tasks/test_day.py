@@ -44,6 +44,15 @@ def test_published_day(system: System) -> None:
     assert set(work.tags) == {"priority", "urgency", "utility_class"}
 
 
+def test_tasks_are_worth_more_or_less_by_the_hour_at_which_they_arrive(system: System) -> None:
+    """Hours count from the start of the counted day, so that two hours of warm-up are the last two of a day."""
+    plain = generate_workload(PUBLISHED, system, 3, 0)
+    work = generate_workload(replace(PUBLISHED, utility_by_hour=tuple(range(1, 25))), system, 3, 0)
+    hour = np.floor((plain.arrival_s + 22 * 3600) / 3600) % 24
+    np.testing.assert_array_equal(work.scale, plain.scale * (1 + hour))
+    np.testing.assert_array_equal(work.arrival_s, plain.arrival_s)
+
+
 def test_special_types_are_those_a_special_machine_can_run(system: System) -> None:
     assert is_special(system).tolist() == [True] * 17 + [False] * 83
     plain = System(system.task_types, system.machine_types, system.counts, system.etc_s)

@@ -14,6 +14,7 @@ from joulewise.check.runs import SoundRuns
 from joulewise.check.tasks.clocks import EventClock, EveryInterval, Unknown, by_arrivals
 from joulewise.model import Allocation, World
 from joulewise.model.arrays import Bools, Floats
+from joulewise.model.groups import Dealing
 
 
 class PolicyLike(Protocol):
@@ -39,11 +40,19 @@ class ManagerLike(Protocol):
     @property
     def mapping_time(self) -> str: ...
     @property
+    def mapping_model(self) -> tuple[float, float, float]: ...
+    @property
     def environment(self) -> str: ...
     @property
     def kill_factor(self) -> float: ...
     @property
     def dropping_by(self) -> str: ...
+    @property
+    def follows_load(self) -> bool: ...
+    @property
+    def groups(self) -> int: ...
+    @property
+    def dealing(self) -> Dealing: ...
     @property
     def n_types(self) -> int | None: ...
     @property
@@ -70,6 +79,15 @@ class ManagedCase:
         last_s = float(self.runs.end_s.max(initial=work.arrival_s[-1]))
         until_s = work.end_s if math.isfinite(work.end_s) else last_s + manager.mapping_interval_s
         return by_arrivals(work.arrival_s, manager.mapping_arrivals, manager.mapping_interval_s, until_s)
+
+    @cached_property
+    def turns(self) -> tuple[Floats, Floats]:
+        """In immediate mode, when the mapper turns to each task, one after the other, and when it is done with it."""
+        arrival_s = self.world.workload.arrival_s
+        each_s = sum(self.manager.mapping_model) if self.manager.mapping_time == "given" else 0.0
+        before_s: Floats = each_s * np.arange(arrival_s.size, dtype=float)
+        turn_s: Floats = np.maximum.accumulate(arrival_s - before_s) + before_s
+        return turn_s, turn_s + each_s
 
     @cached_property
     def threshold(self) -> Floats:

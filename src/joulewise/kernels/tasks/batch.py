@@ -9,6 +9,7 @@ from joulewise.kernels.heap import pop, push
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.layout import DROPPED, RAN
 from joulewise.kernels.ledger import NOW, use, use_at
+from joulewise.kernels.tasks.crowd import join_crowd, leave_crowd
 from joulewise.kernels.tasks.machines import NOBODY, forget_lost, next_outage, note_run, will_fail
 from joulewise.kernels.tasks.rolling import WORTH, remember
 from joulewise.kernels.tasks.state import (
@@ -19,6 +20,7 @@ from joulewise.kernels.tasks.state import (
     MAPPING,
     ORIGIN,
     REGULAR,
+    SUFFERAGE,
     UNFIXED,
 )
 from joulewise.kernels.tasks.type_queues import join, take_out
@@ -111,10 +113,12 @@ def set_bound(batch, i, value, completion_s):
 
 @shared
 def take_in(world, state, i):
-    """Let a task wait: in its type's queue, or with a bound that makes it be looked at first."""
+    """Let a task wait: in its type's queue, in the crowd, or with a bound that makes it be looked at first."""
     batch, t = state.batch, world.tasks.task_type[i]
     if world.rules.by_type:
         join(batch.queues, t, i)
+    elif world.rules.rule == SUFFERAGE:
+        join_crowd(batch.crowd, t, i)
     else:
         set_bound(batch, i, -world.place[i] if world.rules.rule == IN_ORDER else np.inf, -np.inf)
         push(batch.waiting, i)
@@ -170,10 +174,12 @@ def count_left(world, state):
 
 @shared
 def count_out(world, state, i):
-    """Count a task as one that no longer waits, and take it out of its type's queue where it stands in one."""
+    """Count a task as one that no longer waits, and take it out of its type's queue or the crowd."""
     t = world.tasks.task_type[i]
     if world.rules.by_type:
         take_out(state.batch.queues, t, i)
+    elif world.rules.rule == SUFFERAGE:
+        leave_crowd(state.batch.crowd, t, i)
     state.batch.n_unfixed[t] -= 1
     state.clock.counts[UNFIXED] -= 1
 
@@ -290,9 +296,10 @@ def work_off(world, state, m, until_s, now_s):
 
 @inlined
 def release(world, state, m):
-    """Let everything that is only planned on a machine wait again; in its type's queue it stood all the time."""
+    """Let everything that is only planned on a machine wait again; a type's queue or the crowd it never left."""
     machines, batch = state.machines, state.batch
-    i = NOBODY if world.rules.by_type else machines.head[m]
+    stayed = world.rules.by_type or world.rules.rule == SUFFERAGE
+    i = NOBODY if stayed else machines.head[m]
     while i != NOBODY:
         push(batch.waiting, i)
         i = batch.after[i]

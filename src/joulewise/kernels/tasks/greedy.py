@@ -25,11 +25,18 @@ from joulewise.kernels.tasks.rolling import MAKESPAN, use_quota
 from joulewise.kernels.tasks.state import AS_ASKED, AS_LISTED, OPEN
 
 
+@inlined
+def threshold_of(world, batch, i):
+    """The utility below which a task is dropped in this event."""
+    return world.threshold[i] * batch.strictness[0]
+
+
 @shared
-def is_hopeless(world, machines, i):
+def is_hopeless(world, state, i):
     """Whether a task can no longer earn its threshold on any machine looked at; one without such keeps its hope."""
-    _, completion_s = earliest_option(world.everywhere, world.tasks.task_type[i], machines.hope_s)
-    return completion_s < np.inf and utility_of(world.tasks, world.utilities, i, completion_s) < world.threshold[i]
+    _, completion_s = earliest_option(world.everywhere, world.tasks.task_type[i], state.machines.hope_s)
+    most = utility_of(world.tasks, world.utilities, i, completion_s) if completion_s < np.inf else np.inf
+    return most < threshold_of(world, state.batch, i)
 
 
 @inlined
@@ -98,7 +105,7 @@ def look(world, state):
     """Value the first waiting task on the machines as they are fixed; drop it or add it to those looked at."""
     batch, i = state.batch, take_first(state.batch.waiting)
     option, value, completion_s, most = best_choice(world, state, i, state.machines.soonest_s, OPEN)
-    if most < world.threshold[i] and is_hopeless(world, state.machines, i):
+    if most < threshold_of(world, batch, i) and is_hopeless(world, state, i):
         drop(world, state, i)
         return
     note_rise(batch, batch.waiting.value[i], value)
@@ -155,7 +162,7 @@ def stand_first(world, state, t, value, completion_s, choice):
     """Let the first task of a type that has no plan, but hope, stand for all behind it, with a bound of their value."""
     batch, queues = state.batch, state.batch.queues
     i = queues.at[t]
-    while i != NOBODY and is_hopeless(world, state.machines, i):
+    while i != NOBODY and is_hopeless(world, state, i):
         drop(world, state, i)
         i = queues.after[i]
     queues.at[t] = i

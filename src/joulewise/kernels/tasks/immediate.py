@@ -1,4 +1,4 @@
-"""Immediate mode: every task is given a machine when it arrives, and stays there."""
+"""Immediate mode: every task is given a machine by itself, in the order of arrival, and stays there."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Picked(NamedTuple):
 
 @step
 def choose(chooser, world, fleet, i):
-    """Where a task goes on its arrival: its machine, P-state, start and completion."""
+    """Where a task goes when its turn has come: its machine, P-state, start and completion."""
 
 
 @way_of(choose, Falling)
 def choose_best(falling, world, fleet, i):
     """The best choice on machines that are free first."""
-    open_event(fleet, world.tasks.arrival_s[i], np.inf)
+    open_event(fleet, world.effect_s[i], np.inf)
     _, completion_s, option, _ = best_option(world, i, fleet.start_s)
     k = world.options.machine_type[option]
     return fleet.earliest[k], world.options.pstate[option], fleet.start_s[k], completion_s
@@ -47,16 +47,16 @@ def choose_best(falling, world, fleet, i):
 def choose_picked(picked, world, fleet, i):
     """The machine named for the task, after what it has to do."""
     machine = picked.machine[i]
-    start_s = max(world.tasks.arrival_s[i], fleet.ready_s[machine])
+    start_s = max(world.effect_s[i], fleet.ready_s[machine])
     return machine, 0, start_s, start_s + picked.exec_s[i]
 
 
 @kernel
 def run_on_arrival(chooser, world, fleet, plan, end_s):
-    """Map each task that arrives up to an instant; returns the mapping events."""
+    """Map each task whose turn comes up to an instant; returns the mapping events."""
     n_events = 0
     for i in range(world.tasks.arrival_s.size):
-        if world.tasks.arrival_s[i] > end_s:
+        if world.event_s[i] > end_s:
             break
         n_events += 1
         machine, pstate, start_s, completion_s = choose(chooser, world, fleet, i)

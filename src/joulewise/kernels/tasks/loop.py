@@ -1,7 +1,7 @@
 """The event loop of batch mode, with the steps that differ between engines.
 
 An engine is a record of the tasks to map and what it keeps of them from event to event: bounds in a heap (`lazy`),
-one queue per task type (`by_type`), crowds that suffer (`sufferage`) or every value anew (`plain`).
+one queue per task type (`by_type`) or every value anew (`plain`).
 """
 
 from __future__ import annotations

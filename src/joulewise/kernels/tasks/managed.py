@@ -50,9 +50,11 @@ from joulewise.kernels.tasks.state import (
     ORIGIN,
     REGULAR,
     SLACK,
+    SUFFERAGE,
     UNFIXED,
     WORKED,
 )
+from joulewise.kernels.tasks.sufferage import map_by_sufferage, open_crowd
 
 
 @shared
@@ -80,6 +82,8 @@ def forget_bounds(world, state):
             i = heap.items[at]
             heap.value[i] = random_part(rules.random_seed, state.clock.counts[WORKED], i, 0)
         sift(heap)
+    elif rules.rule == SUFFERAGE:
+        open_crowd(world, state)
     elif rules.rule == GREEDY and not rules.is_certain:
         for at in range(heap.size[0]):
             if not is_sunk(heap, heap.items[at]):
@@ -116,12 +120,20 @@ def renew_bounds(world, state, effect_s):
 
 
 @shared
+def follow_load(batch, load):
+    """Let thresholds grow with the work that waits."""
+    batch.strictness[0] = 0.0
+    for t in range(load.size):
+        batch.strictness[0] += batch.n_unfixed[t] * load[t]
+
+
+@shared
 def drop_all_hopeless(world, state):
     """Drop at once what can no longer earn its threshold: it might later, or the size of the batch matters."""
     heap, queues, kept = state.batch.waiting, state.batch.queues, 0
     for at in range(heap.size[0]):
         i = heap.items[at]
-        if is_hopeless(world, state.machines, i):
+        if is_hopeless(world, state, i):
             drop(world, state, i)
         else:
             heap.items[kept] = i
@@ -131,7 +143,7 @@ def drop_all_hopeless(world, state):
     for t in range(queues.head.size):
         i = queues.head[t]
         while i != NOBODY:
-            if is_hopeless(world, state.machines, i):
+            if is_hopeless(world, state, i):
                 drop(world, state, i)
             i = queues.after[i]
 
@@ -160,12 +172,14 @@ def postpone_task(world, state, i):
 @shared
 def postpone(world, state):
     """Let tasks that no longer fit into the day come back when the next one starts."""
-    batch, heap, queues, kept = state.batch, state.batch.waiting, state.batch.queues, 0
+    batch, heap, queues, crowd, kept = state.batch, state.batch.waiting, state.batch.queues, state.batch.crowd, 0
     for t in range(batch.is_live.size):
         batch.is_live[t] = batch.n_unfixed[t] > 0 and fits_today(world, state, t)
         while not batch.is_live[t] and queues.at[t] != NOBODY:
             postpone_task(world, state, queues.at[t])
             queues.at[t] = queues.after[queues.at[t]]
+        while not batch.is_live[t] and crowd.n_unplanned[t] > 0:
+            postpone_task(world, state, crowd.item[crowd.first[t]])
     for at in range(heap.size[0]):
         i = heap.items[at]
         if batch.is_live[world.tasks.task_type[i]]:
@@ -186,7 +200,7 @@ def finish(world, state):
         release(world, state, m)
     if not world.rules.drops_eagerly:
         for i in range(state.clock.counts[ARRIVED]):
-            if state.plan.status[i] == WAITING and is_hopeless(world, state.machines, i):
+            if state.plan.status[i] == WAITING and is_hopeless(world, state, i):
                 state.plan.status[i] = DROPPED
 
 
@@ -230,6 +244,8 @@ def open_mapping(world, state, now_s, effect_s, horizon_s):
     open_ledger(world.limits, ledger, machines, effect_s, rules.is_certain)
     open_power(world.limits, ledger, machines, effect_s)
     renew_bounds(world, state, effect_s)
+    if rules.follows_load:
+        follow_load(batch, world.load)
     if rules.drops_eagerly:
         drop_all_hopeless(world, state)
     if rules.program == MAKESPAN and counts[UNFIXED] > 0:
@@ -250,6 +266,8 @@ def decide(world, state, horizon_s):
         map_under_cap(world, state, horizon_s)
     elif world.rules.rule == GREEDY:
         map_greedily(world, state, horizon_s)
+    elif world.rules.rule == SUFFERAGE:
+        map_by_sufferage(world, state, horizon_s)
     else:
         map_in_order(world, state, horizon_s)
     if world.rules.n_permuted > 1:

@@ -73,7 +73,7 @@ def map_in_order(world, state, horizon_s):
     batch, rules = state.batch, world.rules
     while batch.waiting.size[0] > 0 and can_go_on(world, state):
         i = take_first(batch.waiting)
-        if is_hopeless(world, state.machines, i):
+        if is_hopeless(world, state, i):
             drop(world, state, i)
             continue
         if rules.rule == IN_ORDER:

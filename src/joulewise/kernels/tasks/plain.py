@@ -82,6 +82,9 @@ def try_machine(candidates, world, fleet, i, option, machine):
     start_s = fleet.free_s[machine]
     completion_s = start_s + world.options.exec_s[option]
     utility = utility_of(world.tasks, world.utilities, i, completion_s)
+    if world.urgency > 0.0:
+        later_s = completion_s + world.options.exec_s[option]
+        utility -= world.urgency * utility_of(world.tasks, world.utilities, i, later_s)
     value = score(world, utility, completion_s, option, start_s, world.tasks.arrival_s[i])
     if candidates.option[i] >= 0:
         if value == candidates.value[i] and completion_s == candidates.completion_s[i]:
@@ -189,7 +192,7 @@ def map_plainly(candidates, world, fleet, plan, next_s):
 @way_of(choose, Contenders)
 def choose_plainly(best, world, fleet, i):
     """The best choice on any machine."""
-    open_event(fleet, world.tasks.arrival_s[i], np.inf)
+    open_event(fleet, world.effect_s[i], np.inf)
     try_all(best, world, fleet, i)
     option, machine = best.option[i], best.machine[i]
     return machine, world.options.pstate[option], fleet.free_s[machine], best.completion_s[i]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from joulewise.kernels.heap import Heap, empty_heap
 from joulewise.kernels.layout import Options, TaskPlan, Tasks, Utilities
 from joulewise.kernels.records import record
+from joulewise.kernels.tasks.crowd import Crowd, empty_crowd
 from joulewise.kernels.tasks.energy import Ledger, Limits
 from joulewise.kernels.tasks.live_prices import LivePrices
 from joulewise.kernels.tasks.machines import NOBODY, Downtimes, Machines, Standing
@@ -17,7 +18,7 @@ from joulewise.kernels.tasks.rolling import Rolling
 from joulewise.kernels.tasks.type_queues import TypeQueues, empty_type_queues
 
 KILLED = 3
-GREEDY, IN_ORDER, AT_RANDOM = 0, 1, 2
+GREEDY, IN_ORDER, AT_RANDOM, SUFFERAGE = 0, 1, 2, 3
 OPEN, AS_ASKED, AS_LISTED = 0, 1, 2
 SLACK = 1e-12
 
@@ -47,6 +48,7 @@ class Rules(NamedTuple):
     is_certain: bool
     drops_eagerly: bool
     drops_by_idle: bool
+    follows_load: bool
     postpones: bool
     by_type: bool
     random_seed: np.uint64
@@ -57,10 +59,12 @@ class Batch(NamedTuple):
     """Tasks to map: `waiting` by bounds that hold for all later events, `looked` by values in this one.
 
     Where tasks of a type are alike, all that are not fixed stand in `queues` instead of `waiting`, those planned in
-    this event before `queues.at`; of the others, only the first of each type is ever among those looked at.
+    this event before `queues.at`; of the others, only the first of each type is ever among those looked at. By the
+    rule of sufferage all stand in the `crowd`.
     `choice` is the option of a task looked at or planned, `after` the next in its machine's queue. `put_off` holds
     those without an allowed choice in this event, `returning` those lost by a machine or postponed to the next day,
     mappable again at `returns_s`.
+    All thresholds are multiplied by `strictness[0]`.
     `n_unfixed` counts by task type those that are not fixed yet, and `n_unplanned` those of them without a plan in this
     event; `reaches` says of a task type and machine type whether
     any option there could be allowed in this event, and `is_live` whether there is one anywhere; a type
@@ -74,6 +78,7 @@ class Batch(NamedTuple):
     waiting: Heap
     looked: Heap
     queues: TypeQueues
+    crowd: Crowd
     choice: NDArray[np.int64]
     after: NDArray[np.int64]
     put_off: NDArray[np.int64]
@@ -81,6 +86,7 @@ class Batch(NamedTuple):
     returning: NDArray[np.int64]
     returns_s: NDArray[np.float64]
     n_returning: NDArray[np.int64]
+    strictness: NDArray[np.float64]
     n_unfixed: NDArray[np.int64]
     n_unplanned: NDArray[np.int64]
     is_live: NDArray[np.bool_]
@@ -123,14 +129,17 @@ class Losses(NamedTuple):
 
 
 def new_batch(
-    rules: Rules, n: int, n_machine_types: int, n_task_types: int, charge: NDArray[np.float64], n_pairs: int
+    rules: Rules, tasks: Tasks, n_machine_types: int, n_task_types: int, charge: NDArray[np.float64], n_pairs: int
 ) -> Batch:
-    """A batch of up to n tasks, for n_pairs of machine and P-state; `charge` is what each option costs at first."""
+    """A batch of up to all tasks, for n_pairs of machine and P-state; `charge` is what each option costs at first."""
+    n = tasks.arrival_s.size
+    in_crowd = tasks.task_type if rules.rule == SUFFERAGE else tasks.task_type[:0]
     return Batch(
         empty_heap(n), empty_heap(n), empty_type_queues(n if rules.by_type else 0, n_task_types),
+        empty_crowd(in_crowd, n_task_types, n_machine_types),
         np.full(n, NOBODY, np.int64), np.full(n, NOBODY, np.int64),
         np.empty(n, np.int64), np.zeros(1, np.int64),
-        np.empty(n, np.int64), np.empty(n), np.zeros(1, np.int64),
+        np.empty(n, np.int64), np.empty(n), np.zeros(1, np.int64), np.ones(1),
         np.zeros(n_task_types, np.int64), np.zeros(n_task_types, np.int64),
         np.ones(n_task_types, np.bool_), np.zeros(n_task_types, np.bool_),
         np.ones((n_task_types, n_machine_types), np.bool_), np.zeros(n_machine_types, np.int64),
@@ -155,7 +164,8 @@ def new_losses(n: int) -> Losses:
 @record
 class ManagedWorld(NamedTuple):
     """What does not change in a run: tasks with the options that are looked at and those `everywhere`, by which they
-    are dropped below their `threshold`; the value of a choice, and the rules and limits of the manager.
+    are dropped below their `threshold`; by task type the `load` that a waiting task is; the value of a choice, and the
+    rules and limits of the manager.
 
     By task, `stretch` is its true time over the estimated one and `place` that in the policy's order; `option_at` is
     the option of a task type, machine type and P-state, or NOBODY.
@@ -166,6 +176,7 @@ class ManagedWorld(NamedTuple):
     options: Options
     everywhere: Options
     threshold: NDArray[np.float64]
+    load: NDArray[np.float64]
     value: Any
     rules: Rules
     limits: Limits

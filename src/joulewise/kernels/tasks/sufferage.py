@@ -1,192 +1,111 @@
-"""Batch mode by sufferage: pass after pass every machine takes, of the tasks that ask for it, the one that loses most.
+"""Mapping by sufferage: pass after pass every machine takes, of the tasks that ask for it, the one that loses most.
 
-Tasks of one type all ask for the same machine and have the same second choice, so both are found once per task
-type and pass. What a task can earn only falls; while its second choice completes before some horizon, it cannot
-lose more than what it could once earn less what it earns at that horizon. A task is looked at only when this
-bound says that it could win.
+What a task can earn only falls; while its second choice completes before some horizon, it cannot lose more than what it
+could once earn less what it earns at that horizon. A task is looked at only when this bound says that it could win.
+Where the world is uncertain, bounds hold for one event. Which choices are allowed is the same for all tasks of a type.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from joulewise.kernels.choice import comes_before, utility_of
-from joulewise.kernels.jit import inlined
-from joulewise.kernels.layout import DROPPED, Tasks
-from joulewise.kernels.records import record
-from joulewise.kernels.steps import way_of
-from joulewise.kernels.tasks.choice import earliest_option, most_utility
-from joulewise.kernels.tasks.fleet import can_go_on, queue_on
-from joulewise.kernels.tasks.loop import admit, map_event, n_waiting
-from joulewise.kernels.tasks.world import Left, add_left, nobody_left, open_left
+from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.tasks.batch import drop
+from joulewise.kernels.tasks.choice import earliest_option
+from joulewise.kernels.tasks.crowd import NOBODY, forget_bound, set_planned
+from joulewise.kernels.tasks.greedy import can_go_on, enqueue, is_hopeless, may_start, threshold_of
+from joulewise.kernels.tasks.orders import may_take
 
-NOBODY = -1
 AHEAD = 30
 """How many mapping intervals after the second choice's completion the horizon of a new bound lies; any will do."""
 ROUNDING = 1e-9
 """What a bound allows for rounded utilities, as a part of the task's scale."""
 
 
-@record
-class Crowd(NamedTuple):
-    """Mappable tasks by type: those of type t are at places first[t] up to first[t] + n_here[t].
-
-    Of these the first n_unmapped[t] have no machine yet in this event. `item` is the task at a place, `most` bounds
-    what it earns, and `bound` what it loses while its second choice completes by `horizon_s`. `base_s` is the
-    earliest completion of tasks of type t after what is fixed; `option`, `completion_s` and `second_s` are their
-    choice in this pass and the earliest completion on any other machine. `winner[k]` is the place of the task,
-    of type `winner_type[k]`, that machine type k's first free machine takes, with what it loses and earns.
-    """
-
-    first: NDArray[np.int64]
-    n_here: NDArray[np.int64]
-    n_unmapped: NDArray[np.int64]
-    item: NDArray[np.int64]
-    bound: NDArray[np.float64]
-    horizon_s: NDArray[np.float64]
-    most: NDArray[np.float64]
-    base_s: NDArray[np.float64]
-    option: NDArray[np.int64]
-    completion_s: NDArray[np.float64]
-    second_s: NDArray[np.float64]
-    after_first_s: NDArray[np.float64]
-    winner: NDArray[np.int64]
-    winner_type: NDArray[np.int64]
-    loses: NDArray[np.float64]
-    earns: NDArray[np.float64]
-    n_waiting: NDArray[np.int64]
-    left: Left
-
-
-def empty_crowd(tasks: Tasks, n_task_types: int, n_machine_types: int) -> Crowd:
-    """A crowd with as many places for each task type as there are tasks of it."""
-    n, n_by_type = tasks.arrival_s.size, np.bincount(tasks.task_type, minlength=n_task_types)
-    return Crowd(
-        np.concatenate(([0], np.cumsum(n_by_type))).astype(np.int64),
-        np.zeros(n_task_types, np.int64),
-        np.zeros(n_task_types, np.int64),
-        np.empty(n, np.int64),
-        np.empty(n),
-        np.empty(n),
-        np.empty(n),
-        np.empty(n_task_types),
-        np.empty(n_task_types, np.int64),
-        np.empty(n_task_types),
-        np.empty(n_task_types),
-        np.empty(n_machine_types),
-        np.empty(n_machine_types, np.int64),
-        np.empty(n_machine_types, np.int64),
-        np.empty(n_machine_types),
-        np.empty(n_machine_types),
-        np.zeros(1, np.int64),
-        nobody_left(n_machine_types),
-    )
-
-
-@way_of(admit, Crowd)
-def admit_to_crowd(crowd, world, i):
-    """Give the task a place, with bounds that make it be looked at."""
-    t = world.tasks.task_type[i]
-    place = crowd.first[t] + crowd.n_here[t]
-    crowd.item[place] = i
-    crowd.bound[place] = crowd.most[place] = np.inf
-    crowd.horizon_s[place] = np.inf
-    crowd.n_here[t] += 1
-    crowd.n_waiting[0] += 1
-    add_left(crowd.left.mappable, world.options, t, 1)
-
-
-@way_of(n_waiting, Crowd)
-def n_in_crowd(crowd):
-    """All that wait, of any type."""
-    return crowd.n_waiting[0]
-
-
-@inlined
-def move(crowd, source, target):
-    """Let the task at one place stand at another."""
-    crowd.item[target] = crowd.item[source]
-    crowd.bound[target] = crowd.bound[source]
-    crowd.horizon_s[target] = crowd.horizon_s[source]
-    crowd.most[target] = crowd.most[source]
-
-
-@inlined
-def set_mapped(crowd, t, place):
-    """Take an unmapped task of type t out of those for this event; returns its new place."""
-    crowd.n_unmapped[t] -= 1
-    last = crowd.first[t] + crowd.n_unmapped[t]
-    i, bound, horizon_s, most = crowd.item[place], crowd.bound[place], crowd.horizon_s[place], crowd.most[place]
-    move(crowd, last, place)
-    crowd.item[last], crowd.bound[last], crowd.horizon_s[last], crowd.most[last] = i, bound, horizon_s, most
-    return last
-
-
-@inlined
-def take_out(crowd, options, t, place):
-    """Remove a mapped task of type t for good."""
-    crowd.n_here[t] -= 1
-    move(crowd, crowd.first[t] + crowd.n_here[t], place)
-    crowd.n_waiting[0] -= 1
-    add_left(crowd.left.mappable, options, t, -1)
-
-
-@inlined
-def drop(crowd, options, plan, t, place):
-    """Drop an unmapped task of type t; the task that now stands at its place has not been looked at yet."""
-    plan.status[crowd.item[place]] = DROPPED
-    take_out(crowd, options, t, set_mapped(crowd, t, place))
-    add_left(crowd.left.unplanned, options, t, -1)
-
-
-@inlined
-def is_hopeless(world, fleet, i, most):
-    """Whether a task, that earns no more than `most` on its options, can no longer earn its threshold anywhere."""
-    return most < world.threshold[i] and most_utility(world, i, fleet.base_start_s) < world.threshold[i]
-
-
-@inlined
-def drop_hopeless(crowd, world, fleet, plan):
-    """Drop the tasks whose bounds say that they can no longer earn their threshold."""
+@shared
+def open_crowd(world, state):
+    """Start an event: nobody has a plan, and bounds are kept only where the world is certain."""
+    crowd = state.batch.crowd
     for t in range(crowd.n_here.size):
-        place = crowd.first[t]
-        while place < crowd.first[t] + crowd.n_unmapped[t]:
-            if is_hopeless(world, fleet, crowd.item[place], crowd.most[place]):
-                drop(crowd, world.options, plan, t, place)
-            else:
-                place += 1
+        crowd.n_unplanned[t] = crowd.n_here[t]
+        if not world.rules.is_certain:
+            for place in range(crowd.first[t], crowd.first[t] + crowd.n_here[t]):
+                forget_bound(crowd, place)
 
 
 @inlined
-def find_seconds(crowd, fleet):
-    """When the second machine of each type is free; never where there is none."""
-    for k in range(crowd.after_first_s.size):
-        crowd.after_first_s[k] = np.inf
-        for machine in range(fleet.first[k], fleet.first[k + 1]):
-            if machine != fleet.earliest[k] and fleet.free_s[machine] < crowd.after_first_s[k]:
-                crowd.after_first_s[k] = fleet.free_s[machine]
+def has_no_hope(world, state, i, most):
+    """Whether a task, that earns no more than `most` on its options, can no longer earn its threshold anywhere."""
+    return most < threshold_of(world, state.batch, i) and is_hopeless(world, state, i)
 
 
 @inlined
-def choose(crowd, options, fleet, t):
-    """The best choice of any task of type t, and the earliest completion on any other machine."""
-    best, completion_s = earliest_option(options, t, fleet.start_s)
-    best_k, second_s = options.machine_type[best], np.inf
+def drop_hopeless(world, state, t):
+    """Drop the tasks of a type that can no longer earn their threshold: all, or those whose bounds say so."""
+    crowd = state.batch.crowd
+    place = crowd.first[t]
+    while place < crowd.first[t] + crowd.n_unplanned[t]:
+        most = -np.inf if world.rules.drops_eagerly else crowd.most[place]
+        if has_no_hope(world, state, crowd.item[place], most):
+            drop(world, state, crowd.item[place])
+        else:
+            place += 1
+
+
+@inlined
+def find_seconds(crowd, machines):
+    """Which machine of each type is free second."""
+    for k in range(crowd.second.size):
+        second, second_s = NOBODY, np.inf
+        for m in range(machines.first[k], machines.first[k + 1]):
+            if m != machines.earliest[k] and machines.is_there[m] and machines.free_s[m] < second_s:
+                second, second_s = m, machines.free_s[m]
+        crowd.second[k] = second
+
+
+@inlined
+def first_allowed(world, state, t):
+    """The allowed option of a task type that completes first, by machine type and P-state on ties, or NOBODY."""
+    options, start_s = world.options, state.machines.start_s
+    best, best_s = NOBODY, np.inf
+    for option in range(options.first[t], options.first[t + 1]):
+        completion_s = start_s[options.machine_type[option]] + options.exec_s[option]
+        goes_first = comes_before(0.0, completion_s, options.rank[option], 0.0, best_s, options.rank[best])
+        if completion_s < np.inf and goes_first and may_start(world, state, option):
+            best, best_s = option, completion_s
+    return best, best_s
+
+
+@inlined
+def second_allowed_s(world, state, t, best_k):
+    """The earliest allowed completion of a task type on other machines than the first of a machine type; or inf."""
+    options, machines, crowd = world.options, state.machines, state.batch.crowd
+    second_s = np.inf
     for option in range(options.first[t], options.first[t + 1]):
         k = options.machine_type[option]
-        start_s = crowd.after_first_s[k] if k == best_k else fleet.start_s[k]
-        second_s = min(second_s, start_s + options.exec_s[option])
-    crowd.option[t], crowd.completion_s[t], crowd.second_s[t] = best, completion_s, second_s
+        m = crowd.second[k] if k == best_k else machines.earliest[k]
+        if m != NOBODY:
+            completion_s = machines.free_s[m] + options.exec_s[option]
+            if completion_s < second_s and may_take(world, state, m, option):
+                second_s = completion_s
+    return second_s
+
+
+@inlined
+def choose(world, state, t):
+    """The choice of any task of a type, and the earliest completion on any other machine."""
+    crowd = state.batch.crowd
+    crowd.option[t], crowd.completion_s[t] = first_allowed(world, state, t)
+    if crowd.option[t] != NOBODY:
+        crowd.second_s[t] = second_allowed_s(world, state, t, world.options.machine_type[crowd.option[t]])
 
 
 @inlined
 def suffers_more(crowd, k, loses, earns, t, i):
     """Whether task i of type t goes before the winner of machine type k so far."""
-    if crowd.winner[k] == NOBODY or loses != crowd.loses[k]:
-        return crowd.winner[k] == NOBODY or loses > crowd.loses[k]
+    if loses != crowd.loses[k]:
+        return loses > crowd.loses[k]
     return comes_before(
         earns, crowd.completion_s[t], i,
         crowd.earns[k], crowd.completion_s[crowd.winner_type[k]], crowd.item[crowd.winner[k]],
@@ -194,9 +113,9 @@ def suffers_more(crowd, k, loses, earns, t, i):
 
 
 @inlined
-def renew_bound(crowd, world, t, place):
-    """Bound what an unmapped task of type t can earn and lose from this event on."""
-    i, horizon_s = crowd.item[place], crowd.second_s[t] + AHEAD * world.interval_s
+def renew_bound(world, crowd, t, place):
+    """Bound what an unplanned task of type t can earn and lose from this event on."""
+    i, horizon_s = crowd.item[place], crowd.second_s[t] + AHEAD * world.rules.interval_s
     most = utility_of(world.tasks, world.utilities, i, crowd.base_s[t]) + ROUNDING * world.tasks.scale[i]
     crowd.most[place] = crowd.bound[place] = most
     crowd.horizon_s[place] = horizon_s
@@ -205,73 +124,102 @@ def renew_bound(crowd, world, t, place):
 
 
 @inlined
-def could_win(crowd, t, k, place):
-    """Whether a task of type t may suffer as much as the winner of machine type k so far."""
-    if crowd.winner[k] == NOBODY:
-        return True
-    in_sight = crowd.second_s[t] <= crowd.horizon_s[place]
-    return (crowd.bound[place] if in_sight else crowd.most[place]) >= crowd.loses[k]
+def next_rival(crowd, t, place, loses):
+    """The next unplanned task of type t, from a place on, that may suffer as much as one that loses so much.
+
+    Returns its place, or the one behind the last.
+    """
+    end, second_s = crowd.first[t] + crowd.n_unplanned[t], crowd.second_s[t]
+    while place < end:
+        in_sight = second_s <= crowd.horizon_s[place]
+        if (crowd.bound[place] if in_sight else crowd.most[place]) >= loses:
+            break
+        place += 1
+    return place
 
 
 @inlined
-def ask(crowd, world, fleet, plan, t):
-    """Let every unmapped task of type t that could win ask for its machine."""
-    k, second_s = world.options.machine_type[crowd.option[t]], crowd.second_s[t]
-    place = crowd.first[t]
-    while place < crowd.first[t] + crowd.n_unmapped[t]:
-        if not could_win(crowd, t, k, place):
-            place += 1
-            continue
+def worthwhile(world, utility):
+    """Whether a choice that earns this may be made."""
+    return utility > 0.0 or not world.rules.declines
+
+
+@inlined
+def loss(world, i, earns, second_s):
+    """What a task that earns so much loses on its second choice; all of it where there is none."""
+    if second_s < np.inf:
+        second = utility_of(world.tasks, world.utilities, i, second_s)
+        if worthwhile(world, second):
+            return earns - second
+    return earns
+
+
+@inlined
+def ask(world, state, t):
+    """Let every unplanned task of a type that could win ask for its machine."""
+    crowd = state.batch.crowd
+    k = world.options.machine_type[crowd.option[t]]
+    place = next_rival(crowd, t, crowd.first[t], crowd.loses[k])
+    while place < crowd.first[t] + crowd.n_unplanned[t]:
         i = crowd.item[place]
         earns = utility_of(world.tasks, world.utilities, i, crowd.completion_s[t])
-        if is_hopeless(world, fleet, i, earns):
-            drop(crowd, world.options, plan, t, place)
-            continue
-        loses = earns
-        if second_s < np.inf:
-            loses -= utility_of(world.tasks, world.utilities, i, second_s)
-        if suffers_more(crowd, k, loses, earns, t, i):
-            crowd.winner[k], crowd.winner_type[k] = place, t
-            crowd.loses[k], crowd.earns[k] = loses, earns
+        if has_no_hope(world, state, i, earns):
+            drop(world, state, i)
         else:
-            renew_bound(crowd, world, t, place)
-        place += 1
+            loses = loss(world, i, earns, crowd.second_s[t])
+            if worthwhile(world, earns) and suffers_more(crowd, k, loses, earns, t, i):
+                crowd.winner[k], crowd.winner_type[k] = place, t
+                crowd.loses[k], crowd.earns[k] = loses, earns
+            else:
+                renew_bound(world, crowd, t, place)
+            place += 1
+        place = next_rival(crowd, t, place, crowd.loses[k])
 
 
 @inlined
-def seat(crowd, options, fleet, plan, k, next_s):
-    """Give the winner of machine type k the machine that all asked for."""
+def seat(world, state, k, horizon_s):
+    """Give the winner of machine type k the machine that all asked for, if those before it have left it allowed."""
+    crowd = state.batch.crowd
     t = crowd.winner_type[k]
-    place = set_mapped(crowd, t, crowd.winner[k])
-    add_left(crowd.left.unplanned, options, t, -1)
-    pstate = options.pstate[crowd.option[t]]
-    if queue_on(fleet, plan, crowd.item[place], k, fleet.earliest[k], pstate, crowd.completion_s[t], next_s):
-        take_out(crowd, options, t, place)
+    option, i = crowd.option[t], crowd.item[crowd.winner[k]]
+    if may_start(world, state, option):
+        set_planned(crowd, t, i)
+        enqueue(world, state, i, option, state.machines.earliest[k], horizon_s)
 
 
-@inlined
-def run_pass(crowd, world, fleet, plan, next_s):
-    """All ask for their best machine, and every machine asked for takes one task."""
-    find_seconds(crowd, fleet)
-    for k in range(crowd.winner.size):
-        crowd.winner[k] = NOBODY
-    for t in range(crowd.n_here.size):
-        if crowd.n_unmapped[t] > 0:
-            choose(crowd, world.options, fleet, t)
-            ask(crowd, world, fleet, plan, t)
+@shared
+def seat_winners(world, state, horizon_s):
+    """Every machine asked for takes one task; whether there was any."""
+    crowd, some = state.batch.crowd, False
     for k in range(crowd.winner.size):
         if crowd.winner[k] != NOBODY:
-            seat(crowd, world.options, fleet, plan, k, next_s)
+            some = True
+            seat(world, state, k, horizon_s)
+    return some
 
 
-@way_of(map_event, Crowd)
-def map_by_sufferage(crowd, world, fleet, plan, next_s):
-    """Pass after pass."""
-    open_left(crowd.left)
+@shared
+def run_pass(world, state, horizon_s):
+    """All ask for their best machine, and every machine asked for takes one task; whether there was any."""
+    crowd = state.batch.crowd
+    find_seconds(crowd, state.machines)
+    crowd.winner[:] = NOBODY
+    crowd.loses[:] = -np.inf
     for t in range(crowd.n_here.size):
-        crowd.n_unmapped[t] = crowd.n_here[t]
+        if crowd.n_unplanned[t] > 0:
+            choose(world, state, t)
+            if crowd.option[t] != NOBODY:
+                ask(world, state, t)
+    return seat_winners(world, state, horizon_s)
+
+
+@shared
+def map_by_sufferage(world, state, horizon_s):
+    """Pass after pass, until nothing more can be fixed before the next event."""
+    crowd = state.batch.crowd
+    for t in range(crowd.n_here.size):
         if crowd.n_here[t] > 0:
-            _, crowd.base_s[t] = earliest_option(world.options, t, fleet.base_start_s)
-    drop_hopeless(crowd, world, fleet, plan)
-    while can_go_on(fleet, crowd.left.unplanned):
-        run_pass(crowd, world, fleet, plan, next_s)
+            _, crowd.base_s[t] = earliest_option(world.options, t, state.machines.soonest_s)
+            drop_hopeless(world, state, t)
+    while can_go_on(world, state) and run_pass(world, state, horizon_s):
+        pass

@@ -17,8 +17,9 @@ class TaskWorld(NamedTuple):
     """The tasks, what they earn, the options that are looked at, and by which value; mapping events are at multiples of
     an interval.
 
+    In immediate mode `event_s` is when the mapper turns to each task, and `effect_s` when its decision has effect.
     A task is dropped when it can no longer earn its threshold on the options `everywhere`, of which `options` may be
-    a part.
+    a part. Of what it would still earn one execution time later, the part `urgency` is taken off before it is valued.
     """
 
     tasks: Tasks
@@ -28,6 +29,9 @@ class TaskWorld(NamedTuple):
     threshold: NDArray[np.float64]
     value: Any
     interval_s: float
+    event_s: NDArray[np.float64]
+    effect_s: NDArray[np.float64]
+    urgency: float
 
 
 @record

@@ -134,6 +134,19 @@ def by_efficiency_and_rate(facility: Facility) -> Iterator[Assignments]:
     yield _joined(order)
 
 
+def by_rounds(facility: Facility) -> Iterator[Assignments]:
+    """Algorithm 1 that "repeats using the next pairing": round after round, each pair in turn gets one more core."""
+    parts, turns, pairs = list[Assignments](), list[Counts](), list(_pairs(facility))
+    for kind, cores in enumerate(_cores_by_type(facility)):
+        own = [at for at, pair in enumerate(pairs) if pair.node_type == kind]
+        for nth, at in enumerate(own):
+            got = cores[nth :: len(own)]
+            parts.append(_alike(got, pairs[at].task, pairs[at].pstate))
+            turns.append(at + len(pairs) * np.arange(got.size))
+    in_turn = np.argsort(np.concatenate([np.empty(0, np.int64), *turns]))
+    yield _until_all_are_met(facility, Assignments(*(column[in_turn] for column in _joined(parts))))
+
+
 def _pairs(facility: Facility) -> Iterator[_Pair]:
     """The pairs that can be used, from the most efficient on: most tasks done per joule (eq. 12)."""
     flows = facility.tasks
@@ -327,12 +340,14 @@ def _slowed_per_s(facility: Facility, doing: _Doing) -> Floats:
 
 GREEDIES: Mapping[str, Greedy] = {
     "literal": Greedy(by_efficiency, by_degree=True),
+    "rounds": Greedy(by_rounds, by_degree=True),
     "by rate": Greedy(by_efficiency_and_rate),
     "apart": Greedy(apart),
     "apart at prices": Greedy(apart_at_prices),
 }
 """Ways to plan greedily.
 
-`literal` is Algorithm 1 as printed; `by rate` leaves task types whose arrival rate is met; `apart` counts how much
+`literal` is Algorithm 1 as printed; `rounds` goes on to the next pair after each core, as the text beside it can be
+read; `by rate` leaves task types whose arrival rate is met; `apart` counts how much
 neighbours slow each other; `apart at prices` does so for several prices of power, and keeps the best plan.
 """

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import get_args
 
-from joulewise.errors import InputError, Problem, unknown_name
+from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.policies.tasks.policy import Mode, Objective, Policy, Value
 from joulewise.policies.tasks.table import POLICIES
 from joulewise.policies.user_files import from_file, is_file_spec
@@ -19,15 +19,20 @@ ENTRY_POINTS = "joulewise.heuristics"
 PARAMETERS = ("utility", "completion_s", "exec_s", "energy_j", "wait_s")
 
 
-def heuristic(*, mode: Mode = "batch", falls_with_time: bool = False, title: str = "") -> Callable[[Value], Policy]:
+def heuristic(
+    *, mode: Mode = "batch", falls_with_time: bool = False, urgency: float = 0.0, title: str = ""
+) -> Callable[[Value], Policy]:
     """Make a policy of a function value(utility, completion_s, exec_s, energy_j, wait_s) -> float.
 
     The highest value is taken; ties go to the earlier completion, then the earlier arrival. Declare
     `falls_with_time` when a choice is never worth more for starting later: the fast exact engine is used then
-    (and the claim is checked on samples); otherwise the plain exact one.
+    (and the claim is checked on samples); otherwise the plain exact one. Of what a task would still earn one execution
+    time later, the part `urgency` (0 to 1) is taken off the utility that the function sees: at 1 that is what waiting
+    loses.
     """
     if mode not in get_args(Mode):
         raise InputError(unknown_name("heuristic mode", str(mode), get_args(Mode)))
+    raise_if_any(_urgency_problems(urgency, falls_with_time))
 
     def decorate(value: Value) -> Policy:
         name = getattr(value, "__name__", "heuristic")
@@ -36,10 +41,18 @@ def heuristic(*, mode: Mode = "batch", falls_with_time: bool = False, title: str
             found = f"found the parameters {inspect.signature(value)}"
             raise InputError(Problem(where, found, f"must be ({', '.join(PARAMETERS)})"))
         summary = (inspect.getdoc(value) or "A heuristic of your own.").splitlines()[0]
-        objective = Objective(value, falls_with_time=falls_with_time)
+        objective = Objective(value, falls_with_time=falls_with_time, urgency=urgency)
         return Policy(name, title or name, mode, summary, f"{value.__module__}", objective=objective)
 
     return decorate
+
+
+def _urgency_problems(urgency: float, falls_with_time: bool) -> Iterator[Problem]:
+    if not 0 <= urgency <= 1:
+        yield Problem("heuristic urgency", f"found {urgency}", "must be from 0 (utility) to 1 (what waiting loses)")
+    elif urgency > 0 and falls_with_time:
+        found = f"found {urgency} with falls_with_time"
+        yield Problem("heuristic urgency", found, "what waiting loses may rise with time", "leave falls_with_time out")
 
 
 def find_policy(spec: str, where: str = "manager.policy", folder: Path | None = None) -> Policy:

@@ -56,11 +56,18 @@ class Objective:
 
     `falls_with_time`: a choice is never worth more when it starts later (fast path; checked on samples).
     `by_type`: the value sees neither utility nor waiting, so tasks of one type differ only in order (checked too).
+    `urgency`, from 0 to 1: of what the task would still earn one execution time later, this part is taken off the
+    utility that the value sees; at 1 it sees what is lost by waiting. Such a value may rise with time.
     """
 
     value: Value
     falls_with_time: bool = False
     by_type: bool = False
+    urgency: float = 0.0
+
+    def __post_init__(self) -> None:
+        assert 0 <= self.urgency <= 1, "urgency is a part"
+        assert self.urgency == 0 or not (self.falls_with_time or self.by_type), "what waiting loses may rise"
 
 
 @dataclass(frozen=True)
@@ -92,13 +99,7 @@ class Policy:
     @property
     def needs_managing(self) -> bool:
         """Whether only the managed engine knows how to do this."""
-        return (
-            self.rule in ("in-order", "at-random")
-            or self.is_weighted
-            or self.is_priced
-            or self.declines
-            or bool(self.program)
-        )
+        return self.rule != "greedy" or self.is_weighted or self.is_priced or self.declines or bool(self.program)
 
     def __post_init__(self) -> None:
         decided_by = [self.objective, self.picks, self.order]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from joulewise.policies.tasks.objectives import (
+    LOSS_PER_TIME,
     SOONEST,
+    URGENT_UTILITY_PER_TIME,
     UTILITY,
     UTILITY_PER_ENERGY,
     UTILITY_PER_POWER,
@@ -103,6 +105,17 @@ _ROWS = (
         "Max-Max UPE with energy subtracted from utility per joule, each as a part of the most it can be, by "
         "`manager.weight`.",
         "Friese 3.3.2", objective=UTILITY_PER_ENERGY, is_weighted=True,
+    ),
+    Policy(
+        "max-max-loss", "Max-Max Loss", "batch",
+        "Repeatedly, the task that would lose the most utility per second by ending one execution time later goes to "
+        "the machine where it does.",
+        "Joulewise, after Friese 9", objective=LOSS_PER_TIME,
+    ),
+    Policy(
+        "urgent-upt", "Urgent UPT", "batch",
+        "Max-Max UPT, with half of what a task would earn one execution time later taken off its utility.",
+        "Joulewise, after Friese 9", objective=URGENT_UTILITY_PER_TIME,
     ),
     Policy(
         "prices", "Prices", "batch",

@@ -37,7 +37,7 @@ from joulewise.present.parts import layer
 from joulewise.present.records import METHOD, Records
 
 RR = "rr_percent"
-BLIND = ("greedy", "greedy-rates", "ga", "nlp")
+BLIND = ("greedy", "greedy-rounds", "greedy-rates", "ga", "nlp")
 """Techniques that plan as if no core slowed another."""
 CRR_NAME, RR_NAME = "co-located reward rate", "reward rate as planned, without interference"
 EARNED_NAME, PLAN_NAME = "earned in a day", "its plan, if no task had to wait"

@@ -13,8 +13,9 @@ import numpy as np
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.kernels.choice import in_order
 from joulewise.kernels.layout import DROPPED, WAITING
+from joulewise.kernels.tasks.crowd import fill_crowd
 from joulewise.kernels.tasks.machines import NOBODY
-from joulewise.kernels.tasks.state import ARRIVED, COUNTED, IN_ORDER, UNFIXED, WORKED, Losses
+from joulewise.kernels.tasks.state import ARRIVED, COUNTED, IN_ORDER, SUFFERAGE, UNFIXED, WORKED, Losses
 from joulewise.kernels.tasks.type_queues import fill_queues
 from joulewise.model.allocation import Allocation, Status
 from joulewise.model.arrays import Counts
@@ -139,6 +140,8 @@ class _LongRun:
 def _problems(manager: Manager, n_days: int) -> Iterator[Problem]:
     if n_days < 1:
         yield Problem("n_days", f"found {n_days}", "must be 1 or more")
+    if manager.groups > 1:
+        yield Problem("manager.groups", f"found {manager.groups}", "must be 1 day by day", "simulate all days at once")
     if manager.mapping_time == "given" and any(manager.mapping_model[1:]):
         found = "found a mapping time that depends on the number of tasks"
         allowed = "day by day, how many will have arrived at the next event is not known"
@@ -236,13 +239,21 @@ def _hand_over_batch(before: Engine, after: Engine, kept: Counts, row: Counts) -
     n = int(old.n_returning[0])
     new.n_returning[0], new.returning[:n], new.returns_s[:n] = n, row[old.returning[:n]], old.returns_s[:n]
     if before.world.rules.by_type:
-        is_waiting = after.state.plan.status[rows] == WAITING
-        is_waiting[new.returning[:n]] = False
-        is_waiting[after.state.clock.counts[ARRIVED] :] = False
-        waiting = np.flatnonzero(is_waiting)
+        waiting = _waiting(after, kept.size)
         fill_queues(new.queues, waiting, after.world.tasks.task_type[waiting])
+    elif before.world.rules.rule == SUFFERAGE:
+        waiting = _waiting(after, kept.size)
+        fill_crowd(new.crowd, waiting, after.world.tasks.task_type[waiting])
     else:
         _hand_over_heap(before, after, kept, row)
+
+
+def _waiting(engine: Engine, n_kept: int) -> Counts:
+    """Which of the first tasks have arrived and wait, on a machine's queue or not, without those that will return."""
+    batch, is_waiting = engine.state.batch, engine.state.plan.status[:n_kept] == WAITING
+    is_waiting[batch.returning[: batch.n_returning[0]]] = False
+    is_waiting[engine.state.clock.counts[ARRIVED] :] = False
+    return np.flatnonzero(is_waiting)
 
 
 def _hand_over_heap(before: Engine, after: Engine, kept: Counts, row: Counts) -> None:

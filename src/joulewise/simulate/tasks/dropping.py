@@ -9,6 +9,9 @@ from joulewise.model.arrays import Bools, Floats
 from joulewise.model.world import World
 from joulewise.simulate.tasks.manager import Manager
 
+LOAD_WINDOW_S = 3600.0
+"""The load is 1 when the work that waits fills all machines for so long."""
+
 
 def thresholds(world: World, manager: Manager) -> Floats:
     """The utility below which each task is dropped, -inf where nothing is; InputError for an unknown class.
@@ -21,6 +24,11 @@ def thresholds(world: World, manager: Manager) -> Floats:
         lowest[members] = np.minimum(lowest[members], of_class)
     threshold = np.where(np.isinf(lowest), manager.dropping_threshold, lowest)
     return np.where(threshold > 0, threshold, -np.inf)  # a utility of 0 may be rounded to just below it
+
+
+def load_by_type(world: World) -> Floats:
+    """The load that a waiting task is, by its type: its mean execution time over an hour of all machines."""
+    return np.asarray(world.system.mean_etc_s / (world.system.n_machines * LOAD_WINDOW_S))
 
 
 def members_of(world: World, name: str) -> Bools:

@@ -28,13 +28,18 @@ from joulewise.policies.layout import layout_of
 from joulewise.policies.tasks.objectives import UTILITY_PER_ENERGY
 from joulewise.policies.tasks.policy import Policy
 from joulewise.policies.tasks.weights import highest_energy_j, highest_value, least_energy_j
-from joulewise.simulate.tasks.dropping import thresholds
+from joulewise.simulate.tasks.dropping import load_by_type, thresholds
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.values import rising_value, unsolved_program, usable_value
 
 _map_managed: Any = map_managed
 
-_RULES = {"greedy": state.GREEDY, "in-order": state.IN_ORDER, "at-random": state.AT_RANDOM}
+_RULES = {
+    "greedy": state.GREEDY,
+    "in-order": state.IN_ORDER,
+    "at-random": state.AT_RANDOM,
+    "sufferage": state.SUFFERAGE,
+}
 _FILTERS = {"none": energy.NO_FILTER, "fair-share": energy.FAIR_SHARE, "adaptive": energy.ADAPTIVE}
 _PROGRAMS = {None: rolling.NO_PROGRAM, "makespan": rolling.MAKESPAN, "worth": rolling.WORTH}
 _ALL_EVENTS = 2**62
@@ -149,6 +154,7 @@ def _managed_world(world: World, manager: Manager, seed64: int) -> ManagedWorld:
         options=options,
         everywhere=layout_of(world).options,
         threshold=thresholds(world, manager),
+        load=load_by_type(world),
         value=usable_value(world, manager.policy),
         rules=_rules(world, manager, seed64),
         limits=_limits(world, manager, options),
@@ -170,7 +176,7 @@ def _new_state(world: World, manager: Manager, setting: ManagedWorld, n_recorded
     cost_j = limits.cost_j if limits.has_budget else np.zeros(n_options)
     return ManagedState(
         clock=state.new_clock(),
-        batch=state.new_batch(setting.rules, n_tasks, n_types, system.n_task_types, charge, n_pairs),
+        batch=state.new_batch(setting.rules, setting.tasks, n_types, system.n_task_types, charge, n_pairs),
         machines=new_machines(system.counts),
         ledger=energy.new_ledger(n_days, n_options, n_edges),
         prices=new_prices(n_types, _gains(world), n_recorded),
@@ -184,11 +190,11 @@ def managed_problems(world: World, manager: Manager) -> Iterator[Problem]:
     """Where world and manager do not fit for the managed engine."""
     supply, work, policy = world.supply, world.workload, manager.policy
     falls = policy.objective is None or policy.objective.falls_with_time
-    if policy.mode == "immediate" or policy.rule not in _RULES or not falls:
+    if policy.mode == "immediate" or not falls:
         found = (
             f"found the policy {policy.name} day by day, or with limits of energy, standby, failures, uncertain times"
         )
-        allowed = "must be a batch policy other than Sufferage whose value falls with time"
+        allowed = "must be a batch policy whose value falls with time"
         yield Problem("manager.policy", found, allowed, "use one such as max-max-upt")
     may_wait = supply.is_limited or manager.only_worthwhile
     if may_wait and not math.isfinite(work.end_s):
@@ -295,8 +301,9 @@ def _rules(world: World, manager: Manager, seed64: int) -> state.Rules:
     drops_by_idle, postpones = manager.dropping_by == "idle", manager.postponing == "next-day"
     is_split, at_random = manager.policy.program == "makespan", manager.policy.rule == "at-random"
     by_type = _goes_by_type(manager.policy)
+    is_sharp = by_type or manager.policy.rule == "sufferage"
     has_grid = manager.mapping_arrivals is None and manager.mapping_time == "free"
-    drops_at_once = is_split or at_random or any(model[1:]) or drops_by_idle or postpones
+    drops_at_once = is_split or at_random or any(model[1:]) or drops_by_idle or postpones or manager.follows_load
     return state.Rules(
         rule=_RULES[manager.policy.rule],
         interval_s=manager.mapping_interval_s,
@@ -314,8 +321,9 @@ def _rules(world: World, manager: Manager, seed64: int) -> state.Rules:
         scale=_scale(world, manager),
         kill_factor=manager.kill_factor,
         is_certain=is_certain,
-        drops_eagerly=not is_certain or drops_at_once or (by_type and not has_grid),
+        drops_eagerly=not is_certain or drops_at_once or (is_sharp and not has_grid),
         drops_by_idle=drops_by_idle,
+        follows_load=manager.follows_load,
         postpones=postpones,
         by_type=by_type,
         random_seed=np.uint64(seed64),

@@ -9,6 +9,8 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
+from joulewise.model.groups import Dealing, can_be_divided
+from joulewise.model.system import System
 from joulewise.policies.tasks.policy import Policy
 
 SHORTEST_INTERVAL_S = 1e-3
@@ -26,6 +28,7 @@ _CHOICES = {
     "mapping_time": get_args(MappingTime),
     "dropping_by": get_args(DroppingBy),
     "postponing": get_args(Postponing),
+    "dealing": get_args(Dealing),
 }
 
 
@@ -35,12 +38,14 @@ class Manager:
 
     **Dropping.** A task whose best possible utility is below `dropping_threshold` is dropped; 0 drops nothing.
     `class_thresholds` gives other thresholds to classes of tasks: a machine group ("special", for tasks that run
-    fastest on a machine type of that group) or a level of one of the workload's tags ("critical"). In the polled
-    environment `dropping_by` may be the machines that are idle at the event alone; without such a threshold no task is
-    dropped.
+    fastest on a machine type of that group) or a level of one of the workload's tags ("critical"). With
+    `follows_load` all of them are multiplied by the load at the event: the mean execution times of all that waits,
+    over an hour of all machines. In the polled environment `dropping_by` may be the machines that are idle at the event
+    alone; without such a threshold no task is dropped.
 
     **Mapping events** of batch mode happen at 0, 1, 2, ... times `mapping_interval_s`; with `mapping_arrivals` also
-    as soon as this many tasks have arrived since the last one, and intervals count from the last event then.
+    as soon as this many tasks have arrived since the last one, and intervals count from the last event then. In
+    immediate mode every arrival is one; who comes while the mapper is busy with another waits for its turn.
     `mapping_time` says what mapping costs on the simulated clock: nothing, `mapping_model` (seconds: constant, per
     task of the batch, per squared task), or what it really took.
 
@@ -53,6 +58,9 @@ class Manager:
     `follows_tariff` an hour's energy counts more, or less, by its cost over the mean. A task that runs longer than
     `kill_factor` times its estimated time is killed. What does not fit into a day's budget is tried again at the next
     event or, `postponing` it, on the next day.
+
+    **Groups.** With several `groups` the machines are divided evenly, and each group has a manager of its own that
+    knows its machines, its share of the energy, and the tasks dealt to it: `dealing` says how.
     """
 
     policy: Policy
@@ -72,6 +80,9 @@ class Manager:
     follows_tariff: bool = False
     kill_factor: float = math.inf
     dropping_by: DroppingBy = "all"
+    follows_load: bool = False
+    groups: int = 1
+    dealing: Dealing = "in-turn"
     postponing: Postponing = "each-event"
 
     def __post_init__(self) -> None:
@@ -120,6 +131,8 @@ def _number_problems(manager: Manager) -> Iterator[Problem]:
     if not manager.kill_factor >= 1:
         found, allowed = f"found {manager.kill_factor}", "must be 1 or more: a task may run as long as estimated"
         yield Problem("manager.kill_factor", found, allowed)
+    if manager.groups < 1:
+        yield Problem("manager.groups", f"found {manager.groups}", "must be 1 (one manager for all) or more")
     if not 1 <= manager.permuted <= MOST_PERMUTED:
         yield Problem("manager.permuted", f"found {manager.permuted}", f"must be from 1 (none) to {MOST_PERMUTED}")
 
@@ -139,12 +152,8 @@ def _mapping_problems(manager: Manager) -> Iterator[Problem]:
 def _fit_problems(manager: Manager) -> Iterator[Problem]:
     """Switches that the policy's mode or rule has no use for."""
     is_plain = not uses_managed_engine(manager)
-    rule, mode = manager.policy.rule, manager.policy.mode
-    if not is_plain and (mode == "immediate" or rule == "sufferage"):
-        kind = "immediate mode" if mode == "immediate" else "Sufferage"
-        found = f"found {', '.join(switches_on(manager))} with the policy {manager.policy.name}"
-        advice = "use a batch policy such as max-max-upt"
-        yield Problem("manager", found, f"{kind} takes none of these", advice)
+    if manager.policy.mode == "immediate":
+        yield from _immediate_problems(manager)
     if not is_plain and manager.policy.objective is not None and not manager.policy.objective.falls_with_time:
         found = f"found {', '.join(switches_on(manager))} with the policy {manager.policy.name}"
         yield Problem("manager", found, "these need a heuristic that falls with time", "declare falls_with_time")
@@ -160,8 +169,26 @@ def _fit_problems(manager: Manager) -> Iterator[Problem]:
         yield Problem("manager.postponing", found, allowed, 'set environment = "queued"')
 
 
+def _immediate_problems(manager: Manager) -> Iterator[Problem]:
+    """Immediate mode has a mapper that may take time, and no other switch."""
+    if others := [name for name in switches_on(manager) if name != "mapping_time"]:
+        found = f"found {', '.join(others)} with the policy {manager.policy.name}"
+        yield Problem("manager", found, "immediate mode takes none of these", "use a batch policy such as max-max-upt")
+    if manager.mapping_time == "measured":
+        found = f"found {manager.mapping_time!r} with the policy {manager.policy.name}"
+        allowed = 'must be "free" or "given" in immediate mode'
+        yield Problem("manager.mapping_time", found, allowed, 'set it to "given", with a mapping_model')
+
+
+def group_problems(system: System, manager: Manager) -> Iterator[Problem]:
+    """Where a system cannot be divided into as many groups as the manager has."""
+    if not can_be_divided(system, manager.groups):
+        found = f"found {manager.groups}, with which some group has no machine for some task type"
+        yield Problem("manager.groups", found, "every group must be able to run every task", "ask for fewer groups")
+
+
 def switches_on(manager: Manager) -> list[str]:
-    """The switches that differ from the defaults and need the managed engine."""
+    """The switches that differ from the defaults and need, in batch mode, the managed engine."""
     plain = {
         "mapping_arrivals": None,
         "mapping_time": "free",
@@ -171,6 +198,7 @@ def switches_on(manager: Manager) -> list[str]:
         "follows_tariff": False,
         "kill_factor": math.inf,
         "dropping_by": "all",
+        "follows_load": False,
         "postponing": "each-event",
     }
     names = [name for name, value in plain.items() if getattr(manager, name) != value]
@@ -178,5 +206,6 @@ def switches_on(manager: Manager) -> list[str]:
 
 
 def uses_managed_engine(manager: Manager) -> bool:
-    """Whether the manager does more than the plain engines know."""
-    return bool(switches_on(manager)) or manager.policy.needs_managing
+    """Whether the manager does more than the plain engines know; immediate mode is theirs."""
+    does_more = bool(switches_on(manager)) or manager.policy.needs_managing
+    return does_more and manager.policy.mode == "batch"

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from joulewise.errors import InputError, Problem
+from joulewise.model.groups import divided
 from joulewise.model.world import World
 from joulewise.policies.tasks.compile import compiled, looks_at_energy
 from joulewise.simulate.tasks.dropping import thresholds
 from joulewise.simulate.tasks.managed import managed_problems, needs_managing
-from joulewise.simulate.tasks.manager import Manager, uses_managed_engine
+from joulewise.simulate.tasks.manager import Manager, group_problems, uses_managed_engine
 
 
 def misfits(world: World, manager: Manager) -> list[Problem]:
     """Every reason for which `simulate` would refuse to let the manager work in the world."""
+    if manager.groups > 1:
+        problems = list(group_problems(world.system, manager))
+        groups = [] if problems else divided(world, manager.groups, manager.dealing)
+        found = (problem for group in groups for problem in misfits(group.world, replace(manager, groups=1)))
+        return [*problems, *dict.fromkeys(found)]
     problems = list(_raised(lambda: thresholds(world, manager)))
     if uses_managed_engine(manager) or needs_managing(world):
         problems += managed_problems(world, manager)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from joulewise.errors import raise_if_any
 from joulewise.kernels.layout import TaskPlan, Tasks, empty_plan
 from joulewise.kernels.tasks.by_type import empty_lines
 from joulewise.kernels.tasks.fleet import idle_fleet
@@ -17,16 +19,17 @@ from joulewise.kernels.tasks.immediate import Falling, Picked, run_on_arrival
 from joulewise.kernels.tasks.lazy import empty_pool
 from joulewise.kernels.tasks.loop import run_batch
 from joulewise.kernels.tasks.plain import no_candidates
-from joulewise.kernels.tasks.sufferage import empty_crowd
 from joulewise.kernels.tasks.world import TaskWorld
 from joulewise.model.allocation import Allocation
+from joulewise.model.arrays import Floats
+from joulewise.model.groups import divided, together
 from joulewise.model.world import World
 from joulewise.policies.layout import layout_of
 from joulewise.policies.tasks.policy import Policy
 from joulewise.rng import generator
 from joulewise.simulate.tasks.dropping import thresholds
 from joulewise.simulate.tasks.managed import manage, needs_managing
-from joulewise.simulate.tasks.manager import Manager, uses_managed_engine
+from joulewise.simulate.tasks.manager import Manager, group_problems, uses_managed_engine
 from joulewise.simulate.tasks.values import rising_value, usable_value
 
 _BEFORE_ALL_S = -1.0
@@ -38,7 +41,7 @@ class Outcome:
 
     `n_mapping_events` are those of the whole run that had work, `n_counted_events` those that fell into the
     counted window, with work or without; `mapping_s` is the wall-clock time that mapping took. Of the counted events,
-    `n_late_events` had to wait until the mapping before them was over.
+    `n_late_events` had to wait until the mapping before them was over. Managers of groups count together.
     """
 
     allocation: Allocation
@@ -54,6 +57,8 @@ def simulate(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> O
     Deterministic: `seed` and `trial` only feed policies that draw at random. Raises InputError when the
     policy's function cannot be used.
     """
+    if manager.groups > 1:
+        return _simulate_groups(world, manager, seed, trial)
     if uses_managed_engine(manager) or needs_managing(world):
         done = manage(world, manager, seed, trial)
         has_grid = manager.mapping_arrivals is None and manager.mapping_time == "free"
@@ -66,24 +71,69 @@ def simulate(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> O
     n_events = run_until(world.workload.end_s)
     mapping_s = time.perf_counter() - began
     allocation = Allocation(*plan)
-    return Outcome(allocation, n_events, counted_events(world, manager, allocation), mapping_s)
+    n_late = late_events(world, manager)
+    return Outcome(allocation, n_events, counted_events(world, manager, allocation), mapping_s, n_late)
+
+
+def _simulate_groups(world: World, manager: Manager, seed: int, trial: int) -> Outcome:
+    """What managers of groups do, each in its own world; events and mapping times are of all of them together."""
+    raise_if_any(group_problems(world.system, manager))
+    groups = divided(world, manager.groups, manager.dealing)
+    outcomes = [simulate(group.world, replace(manager, groups=1), seed, trial) for group in groups]
+    allocation = together(world.workload.n_tasks, groups, [outcome.allocation for outcome in outcomes])
+    return Outcome(
+        allocation,
+        sum(outcome.n_mapping_events for outcome in outcomes),
+        sum(outcome.n_counted_events for outcome in outcomes),
+        sum(outcome.mapping_s for outcome in outcomes),
+        sum(outcome.n_late_events for outcome in outcomes),
+    )
 
 
 def counted_events(world: World, manager: Manager, allocation: Allocation) -> int:
     """How many mapping events fall into the counted window; one without an end is over with the last start."""
     work = world.workload
     if manager.policy.mode == "immediate":
-        return int(work.in_window(work.arrival_s).sum())
+        return int(work.in_window(mapper_turns(world, manager)[0]).sum())
     last_s = float(np.nanmax(allocation.start_s, initial=work.start_s))
     end_s = work.end_s if math.isfinite(work.end_s) else last_s
     return math.floor(end_s / manager.mapping_interval_s) - math.floor(work.start_s / manager.mapping_interval_s)
+
+
+def late_events(world: World, manager: Manager) -> int:
+    """How many of the counted events of a plain engine find the mapper busy: in batch mode its mapping is free."""
+    if manager.policy.mode == "batch":
+        return 0
+    event_s, _ = mapper_turns(world, manager)
+    return int((world.workload.in_window(event_s) & (event_s > world.workload.arrival_s)).sum())
+
+
+def mapper_turns(world: World, manager: Manager) -> tuple[Floats, Floats]:
+    """When the mapper of immediate mode turns to each task, and when what it decides has effect."""
+    arrival_s, each_s = world.workload.arrival_s, sum(manager.mapping_model)
+    if manager.mapping_time == "free" or each_s == 0:
+        return arrival_s, arrival_s
+    before_all = (-math.inf, -math.inf)
+    turns = itertools.accumulate(
+        arrival_s.tolist(), lambda before, at_s: _turn(before[1], at_s, each_s), initial=before_all
+    )
+    event_s, effect_s = np.array(list(turns)[1:]).reshape(-1, 2).T
+    return event_s.copy(), effect_s.copy()
+
+
+def _turn(free_s: float, arrival_s: float, each_s: float) -> tuple[float, float]:
+    """When the mapper turns to a task and is done with it, after it was busy up to an instant."""
+    event_s = max(free_s, arrival_s)
+    return event_s, event_s + each_s
 
 
 def _runner(world: World, manager: Manager, plan: TaskPlan, seed: int, trial: int) -> Callable[[float], int]:
     """The kernel for the manager's policy as a function of the instant to run to; it returns mapping events."""
     policy, layout = manager.policy, layout_of(world, manager.n_types)
     everywhere, value = layout_of(world).options, usable_value(world, policy)
-    tasks = TaskWorld(*layout, everywhere, thresholds(world, manager), value, manager.mapping_interval_s)
+    turns, interval_s = mapper_turns(world, manager), manager.mapping_interval_s
+    urgency = 0.0 if policy.objective is None else policy.objective.urgency
+    tasks = TaskWorld(*layout, everywhere, thresholds(world, manager), value, interval_s, *turns, urgency)
     room = None if policy.picks else _engine(world, policy, layout.tasks)
     run: Any = run_batch if policy.mode == "batch" else run_on_arrival
     fleet = idle_fleet(world.system.counts)
@@ -109,7 +159,7 @@ def _picked(world: World, manager: Manager, seed: int, trial: int) -> Picked:
 def _engine(world: World, policy: Policy, tasks: Tasks) -> Any:
     """The arrays that the policy's engine works in; their class says which it is."""
     assert policy.objective is not None
-    make = _ENGINES[policy.rule, policy.mode, policy.objective.falls_with_time, policy.objective.by_type]
+    make = _ENGINES[policy.mode, policy.objective.falls_with_time, policy.objective.by_type]
     return make(tasks, world.system.n_task_types, world.system.n_machine_types)
 
 
@@ -117,13 +167,12 @@ def _falling(_tasks: Tasks, _n_task_types: int, _n_machine_types: int) -> Fallin
     return Falling()
 
 
-_ENGINES: dict[tuple[str, str, bool, bool], Callable[[Tasks, int, int], Any]] = {
-    # (rule, mode, falls with time, by type)
-    ("greedy", "immediate", True, False): _falling,
-    ("greedy", "immediate", True, True): _falling,
-    ("greedy", "immediate", False, False): no_candidates,
-    ("greedy", "batch", True, False): empty_pool,
-    ("greedy", "batch", True, True): empty_lines,
-    ("greedy", "batch", False, False): no_candidates,
-    ("sufferage", "batch", True, False): empty_crowd,
+_ENGINES: dict[tuple[str, bool, bool], Callable[[Tasks, int, int], Any]] = {
+    # (mode, falls with time, by type)
+    ("immediate", True, False): _falling,
+    ("immediate", True, True): _falling,
+    ("immediate", False, False): no_candidates,
+    ("batch", True, False): empty_pool,
+    ("batch", True, True): empty_lines,
+    ("batch", False, False): no_candidates,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from joulewise.errors import InputError, Problem, raise_if_any
@@ -11,10 +11,10 @@ from joulewise.study.assignments.methods import METHODS, problem_of, start_of
 from joulewise.study.assignments.parameters import ALL_CORES, GPU, PERCENTILE, UtilityFrontParameters
 from joulewise.study.assignments.world import KnownWorld
 from joulewise.study.case import Candidates
-from joulewise.study.genetic import NSGA2
+from joulewise.study.genetic import ISLAND_USES, NSGA2
 from joulewise.study.judging import unused_supply
 from joulewise.study.machines import failures
-from joulewise.study.methods import idle_keys
+from joulewise.study.methods import Uses, idle_keys, unused_keys
 from joulewise.study.parameters import shown
 from joulewise.study.seeds import seed_of
 from joulewise.study.source import Draw
@@ -31,12 +31,12 @@ _PLACES = {
 
 _SAME = "name a population of the same system, workload, seed, drop_below and objective"
 
-_USES: Mapping[str, tuple[Callable[[UtilityFrontParameters], bool], str]] = {
+_USES: Uses = {
     "percentile_utility": (lambda p: p.objective == PERCENTILE, 'objective = "percentile"'),
     "percentile_energy": (lambda p: p.objective == PERCENTILE, 'objective = "percentile"'),
     "n_samples": (lambda p: not p.is_certain, "objectives of chance"),
     "drop_by": (lambda p: not p.is_certain and p.drop_below > 0, "objectives of chance with drop_below above 0"),
-    "exchange_every": (lambda p: p.islands > 1, "two islands or more"),
+    **ISLAND_USES,
 }
 """What keys need that matter in some searches only."""
 
@@ -44,9 +44,10 @@ _USES: Mapping[str, tuple[Callable[[UtilityFrontParameters], bool], str]] = {
 def checks(asked: Candidates, draw: Draw, is_random: Callable[[WorldParts], bool]) -> Iterator[Callable[[], object]]:
     """What must hold before anything is run; `is_random` tells of worlds that differ between trials."""
     parameters = [part.parameters for part in asked.decisions]
+    searched = [p for p in parameters if p.method == NSGA2]
     systems, supplies = ({getattr(parts, name): None for parts in asked.worlds} for name in ("system", "supply"))
     yield lambda: raise_if_any(idle_keys(UtilityFrontParameters, parameters, METHODS))
-    yield lambda: raise_if_any(_unused_keys(parameters))
+    yield lambda: raise_if_any(unused_keys(UtilityFrontParameters, searched, _USES))
     yield lambda: raise_if_any(_trial_problems(asked, is_random))
     yield lambda: raise_if_any(problem for system in systems for problem in failures(system))
     yield lambda: raise_if_any(problem for supply in supplies for problem in unused_supply(supply, ("pue",)))
@@ -54,15 +55,6 @@ def checks(asked: Candidates, draw: Draw, is_random: Callable[[WorldParts], bool
     for point in asked.points:
         sought[point.world].append(point.decision.parameters)
     yield from (partial(_check_world, asked, parts, draw, searches) for parts, searches in sought.items())
-
-
-def _unused_keys(parameters: Sequence[UtilityFrontParameters]) -> Iterator[Problem]:
-    """Parameters that a study sets for searches that know nothing of them."""
-    for name, (is_used, needed) in _USES.items():
-        given = [p for p in parameters if p.method == NSGA2 and getattr(p, name) != _default(name)]
-        if given and not any(map(is_used, given)):
-            found = f"found {shown(name, getattr(given[0], name))}"
-            yield Problem(f"optimise.{name}", found, f"is for {needed}", "leave it out")
 
 
 def _trial_problems(asked: Candidates, is_random: Callable[[WorldParts], bool]) -> Iterator[Problem]:

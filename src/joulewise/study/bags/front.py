@@ -27,9 +27,9 @@ from joulewise.study.bags.world import (
 )
 from joulewise.study.case import Candidates, Case, Outcome
 from joulewise.study.column import COUNTS, FRONTS, MACHINES
-from joulewise.study.genetic import NSGA2
+from joulewise.study.genetic import ISLAND_USES, NSGA2
 from joulewise.study.judging import place_of
-from joulewise.study.methods import idle_keys
+from joulewise.study.methods import idle_keys, unused_keys
 from joulewise.study.run import Run
 from joulewise.study.seeds import search_seed
 from joulewise.study.source import Draw, Source
@@ -67,6 +67,7 @@ class FrontKind(BagKind):
         """What must hold before anything is run."""
         parameters = [part.parameters for part in asked.decisions]
         yield lambda: raise_if_any(idle_keys(FrontParameters, parameters, METHODS))
+        yield lambda: raise_if_any(unused_keys(FrontParameters, parameters, ISLAND_USES))
         yield from super().checks(asked, draw)
 
     def check_world(self, world: BagWorld, sought: Sequence[FrontParameters]) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from joulewise.model.arrays import Floats
     from joulewise.model.bag import Bag, BagAllocation
     from joulewise.optimise.bags.bound import BoundFront
+    from joulewise.optimise.evolution import Evolution
 
 # Rough figures of one ordinary processor of 2024.
 _POINT_S, _MOVE_S, _GENE_S = 3e-3, 1e-7, 5e-9
@@ -54,12 +56,21 @@ def _annealed(bag: Bag, bound: BoundFront, p: FrontParameters, seed: int) -> Bag
 def _evolved(bag: Bag, _bound: BoundFront, p: FrontParameters, seed: int) -> BagAnswer:
     from joulewise.optimise.bags import seeds
     from joulewise.optimise.bags.problem import BagProblem
-    from joulewise.optimise.evolution import evolve
 
     first = [getattr(seeds, SEEDS[name])(bag) for name in p.seeds]
-    evolution = evolve(BagProblem(bag), first, **genetic_ways(p), seed=seed)
+    evolution = _evolution(p)(partial(BagProblem, bag), first, **genetic_ways(p), seed=seed)
     snapshots = {n: front.points[::-1, ::-1] for n, front in evolution.snapshots.items()}
     return BagAnswer(evolution.front.payload, snapshots, evolution.generations_per_s)
+
+
+def _evolution(p: FrontParameters) -> Callable[..., Evolution]:
+    """What evolves: islands, or one population."""
+    from joulewise.optimise.evolution import evolve
+    from joulewise.optimise.islands import Archipelago, evolve_islands
+
+    if p.islands > 1:
+        return partial(evolve_islands, archipelago=Archipelago(p.islands, p.exchange_every, workers=1))
+    return lambda made, seeds, **ways: evolve(made(), seeds, **ways)
 
 
 METHODS = {
@@ -86,9 +97,9 @@ METHODS = {
         "a population of allocations that evolves, seeded with two heuristics",
         "Friese 5.4.4, 6.4",
         _evolved,
-        lambda p, n_genes: _GENE_S * p.generations * p.population * n_genes,
+        lambda p, n_genes: _GENE_S * p.islands * p.generations * p.population * n_genes,
         draws=True,
-        keys=(*GENETIC_KEYS, "seeds"),
+        keys=(*GENETIC_KEYS, "seeds", "islands", "exchange_every"),
     ),
 }
 """Every value of `optimise.method`."""
@@ -123,6 +134,10 @@ class FrontParameters:
         tuple(SEEDS), "allocations in the first population; the others are drawn (nsga2)"
     )
     snapshots: tuple[int, ...] = explained((), "numbers of generations after which the front is stored too (nsga2)")
+    islands: Annotated[int, Field(ge=1, le=1000)] = explained(1, "populations that evolve apart (nsga2)")
+    exchange_every: Annotated[int, Field(ge=1)] = explained(
+        100, "generations after which islands hand their best points on to the next one"
+    )
 
     def __post_init__(self) -> None:
         raise_if_any(genetic_problems(self))

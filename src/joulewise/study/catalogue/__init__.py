@@ -11,6 +11,7 @@ from joulewise.study.catalogue import (
     ours,
     ours_bags,
     ours_fronts,
+    ours_outlook,
     oxley,
     tarplee,
     unprinted,
@@ -34,6 +35,7 @@ EXPERIMENTS = {
         ours,
         ours_bags,
         ours_fronts,
+        ours_outlook,
         oxley,
     )
     for experiment in vars(chapter).values()

@@ -11,13 +11,12 @@ from joulewise.study.catalogue.experiment import Experiment
 from joulewise.study.catalogue.judging import Claim, Differences, Samples, beside, ordering, per_trial
 
 METHOD, SEEDS, HETEROGENEITY = "optimise.method", "optimise.seeds", "workload.heterogeneity"
-GREEDY, RATES, SPREAD = "greedy", "greedy-rates", "greedy-spread"
+GREEDY, ROUNDS, RATES, SPREAD = "greedy", "greedy-rounds", "greedy-rates", "greedy-spread"
 GA, GACL, NLP, NLPCL, OURS = "ga", "gacl", "nlp", "nlpcl", "configurations"
-BLIND = (GREEDY, GA, NLP)
-"""Techniques of the paper that know nothing of co-location."""
-PUBLISHED = (GREEDY, GA, GACL, NLP, NLPCL)
+PUBLISHED = (GREEDY, ROUNDS, GA, GACL, NLP, NLPCL)
 CRR, RR = "crr_percent", "rr_percent"
 EARLY, LONG = "GACL, stopped early", "GACL"
+STOPPED, ENDED = "NLPCL, stopped", "NLPCL"
 _OVER_PERCENT, _NEAR_POINTS, _GAP_PERCENT = 10.0, 0.5, 1.0
 _FAR = 1e3
 _ROUNDING_W, _ROUNDING_K = 1e-2, 1e-4
@@ -26,8 +25,8 @@ _READING = (
     "the heat matrix, arrival rates, deadlines and flows of air follow a paper that we do not have: a seeded generator "
     "takes their place, so the figures compare techniques with each other, not with the published bars; a core at "
     "rest is a task type that slows no other core; the cap is 60 % of the power with all cores on the most CPU-bound "
-    "task type; greedy is "
-    "algorithm 1 to the letter"
+    'task type; greedy is algorithm 1 to the letter, and beside it, in rounds, what "repeats using the next pairing" '
+    "in the text can mean"
 )
 _IN_TIME = "GA and GACL get about the time that NLPCL takes here, where NLP takes half a second"
 
@@ -47,9 +46,11 @@ def _aware_gain(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     return [*_over(GACL, GA)(runs), *_over(NLPCL, NLP)(runs)]
 
 
-def _overestimated(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+def _overestimated(*methods: str) -> Differences:
     """By how many percent more than ten the reward rate is above the co-located one."""
-    return [(method, 100 * (_of(runs, RR, method) / _of(runs, CRR, method) - 1) - _OVER_PERCENT) for method in BLIND]
+    return lambda runs: [
+        (method, 100 * (_of(runs, RR, method) / _of(runs, CRR, method) - 1) - _OVER_PERCENT) for method in methods
+    ]
 
 
 def _kept(methods: tuple[str, ...], metric: str, rounding: float) -> Differences:
@@ -77,11 +78,12 @@ def _after_greedy(greedy: str) -> Differences:
     return lambda runs: [(f"GACL over {greedy}", _of(runs, CRR, GACL, variant=LONG) - _of(runs, CRR, greedy))]
 
 
-def _over_gacl(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
-    found = _of(runs, CRR, NLPCL)
-    return [
-        ("NLPCL over GACL", found - _of(runs, CRR, GACL, variant=LONG)),
-        ("NLPCL over greedy", found - _of(runs, CRR, GREEDY)),
+def _over_gacl(variant: str) -> Differences:
+    """How far NLPCL, stopped or at its end, is above GACL and greedy."""
+    others = (GACL, {METHOD: GACL, "variant": LONG}), ("greedy", {METHOD: GREEDY})
+    return lambda runs: [
+        (f"NLPCL over {name}", _of(runs, CRR, NLPCL, variant=variant) - per_trial(runs, CRR, where))
+        for name, where in others
     ]
 
 
@@ -99,14 +101,18 @@ def _faster(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     return [("times faster, less 10", _of(runs, "solve_s", NLPCL) / _of(runs, "solve_s", OURS) - 10)]
 
 
+_OVERESTIMATES = "the reward rate that ignores co-location overestimates what greedy, GA and NLP earn"
 _SOON = "greedy is ahead of GACL in the time that greedy takes"
 _LATER = "with more time GACL gives better results than greedy"
 _GREEDY_TIME = "our greedy looks for the last core that fits by halving, so that it takes milliseconds and not a minute"
 _BY_RATES = "greedy that stops a task type at its arrival rate, which algorithm 1 to the letter does not"
+_IN_ROUNDS = "greedy in which, after each core, the next pairing has its turn"
 _GREEDY_OR_GACL = (
     Claim("O6", _SOON, "ahead", ordering(_before_gacl(GREEDY)), _GREEDY_TIME),
+    Claim("O6 (in rounds)", _SOON, "ahead", ordering(_before_gacl(ROUNDS)), _IN_ROUNDS),
     Claim("O6 (by rates)", _SOON, "ahead", ordering(_before_gacl(RATES)), _BY_RATES),
     Claim("O7", _LATER, "better", ordering(_after_greedy(GREEDY))),
+    Claim("O7 (in rounds)", _LATER, "better", ordering(_after_greedy(ROUNDS)), _IN_ROUNDS),
     Claim("O7 (by rates)", _LATER, "better", ordering(_after_greedy(RATES)), _BY_RATES),
 )
 _NEAR = Claim(
@@ -132,10 +138,17 @@ FIG_2 = Experiment(
         ),
         Claim(
             "O2",
-            "the reward rate that ignores co-location overestimates what greedy, GA and NLP earn",
+            _OVERESTIMATES,
             "overestimates",
-            ordering(_overestimated, " %"),
+            ordering(_overestimated(GREEDY, GA, NLP), " %"),
             "read as: by more than 10 %",
+        ),
+        Claim(
+            "O2 (in rounds)",
+            _OVERESTIMATES,
+            "overestimates",
+            ordering(_overestimated(ROUNDS, GA, NLP), " %"),
+            f"read as: by more than 10 %; {_IN_ROUNDS}",
         ),
         Claim("O3", "NLPCL earns most", "the best", ordering(_over(NLPCL, GREEDY, GA, GACL, NLP))),
         Claim(
@@ -202,7 +215,7 @@ FIG_4 = Experiment(
     "oxley-fig-4",
     "Co-located reward rate against the time of the search on the medium platform",
     "Oxley VI, fig. 4",
-    f"{_READING}; GACL gets 0.1 s or 90 s, and NLPCL, which takes ten minutes and more, 90 s",
+    f"{_READING}; GACL gets 0.1 s or 90 s; NLPCL 90 s, and all the time that it wants, about ten minutes",
     "rate-over-time",
     (
         *_GREEDY_OR_GACL,
@@ -210,14 +223,22 @@ FIG_4 = Experiment(
             "O3 (medium)",
             "in the same time GACL earns less than NLPCL",
             "less",
-            ordering(_over_gacl),
+            ordering(_over_gacl(STOPPED)),
+            "both for 90 s",
+        ),
+        Claim(
+            "O3 (medium, to its end)",
+            "at its end NLPCL earns more than GACL and greedy",
+            "more",
+            ordering(_over_gacl(ENDED)),
+            "GACL for 90 s",
         ),
         Claim(
             "O5 (medium)",
             "NLPCL takes twelve hours on the medium platform",
             "12 h",
-            beside(lambda runs: [_of(runs, "solve_s", NLPCL)], " s"),
-            "a time of the authors' computer and solver; here it is stopped after 90 s",
+            beside(lambda runs: [_of(runs, "solve_s", NLPCL, variant=ENDED)], " s"),
+            "a time of the authors' computer and solver",
         ),
         _NEAR,
     ),

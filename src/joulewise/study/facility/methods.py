@@ -104,9 +104,18 @@ METHODS = {
         draws=False,
         keys=(),
     ),
+    "greedy-rounds": Method(
+        "Greedy in rounds",
+        "the same, but after each core the next pair of task type and node type has its turn, in rounds",
+        'Oxley IV.A: "repeats using the next pairing"',
+        partial(_greedy, name="rounds"),
+        lambda _p, n_nodes: _GREEDY_NODE_S * n_nodes,
+        draws=False,
+        keys=(),
+    ),
     "greedy-rates": Method(
         "Greedy with rates",
-        "the same, but a task type that is done as often as it arrives gets no more cores",
+        "as greedy, but a task type that is done as often as it arrives gets no more cores",
         "Oxley IV.A, the text",
         partial(_greedy, name="by rate"),
         lambda _p, n_nodes: _GREEDY_NODE_S * n_nodes,
@@ -162,7 +171,7 @@ METHODS = {
 """Every value of `optimise.method` for a facility."""
 
 
-SEEDS = ("greedy", "greedy-rates", "greedy-spread", "configurations")
+SEEDS = ("greedy", "greedy-rounds", "greedy-rates", "greedy-spread", "configurations")
 """The methods whose plans a first population may have."""
 
 

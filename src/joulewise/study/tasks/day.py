@@ -25,7 +25,7 @@ from joulewise.study.store import Store, Tables
 from joulewise.study.switches import idle_switches
 from joulewise.study.tasks import tables as details
 from joulewise.study.tasks.columns import MANAGED_COLUMNS
-from joulewise.study.tasks.fitting import USES, class_problems, fit_problems
+from joulewise.study.tasks.fitting import USES, class_problems, division_problems, fit_problems
 from joulewise.study.tasks.manager import ManagerParameters
 from joulewise.study.tasks.sources import MANAGER_SECTION, MANAGER_SOURCE, WORKLOADS, policy_of
 from joulewise.study.tasks.template import MANAGED_TEMPLATE
@@ -207,7 +207,7 @@ def _check_fit(parts: WorldParts, managers: Sequence[Manager], asked: Candidates
     """Hold managers against the sections of a world, and against the world itself where tables make it."""
     from joulewise.simulate.tasks.misfits import misfits
 
-    problems = list(class_problems(parts, managers, draw))
+    problems = [*class_problems(parts, managers, draw), *division_problems(parts, managers, draw)]
     world = asked.world_of(parts) if managers and _reads_tables(parts) else None
     for manager in managers:
         of_sections = list(fit_problems(parts, manager))

@@ -26,9 +26,9 @@ def fit_problems(parts: WorldParts, manager: Manager) -> Iterator[Problem]:
         yield Problem("manager.energy_filter", found, "shares out a budget", "give supply.budget")
     uncertain = list(_uncertainties(parts))
     needs = [*(["a budget"] if has_budget else []), *(["a power cap"] if has_cap else []), *uncertain]
-    if needs and (policy.mode == "immediate" or policy.rule == "sufferage"):
+    if needs and policy.mode == "immediate":
         found = f"found {policy.name!r} in a world with {' and '.join(needs)}"
-        allowed = "policies of immediate mode and Sufferage know none of these"
+        allowed = "policies of immediate mode know none of these"
         yield Problem("manager.policy", found, allowed, "use a batch policy such as max-max-upt")
     if has_cap and uncertain:
         found = f"found a power cap in a world with {' and '.join(uncertain)}"
@@ -59,6 +59,16 @@ def class_problems(parts: WorldParts, managers: Sequence[Manager], draw: Draw) -
             yield unknown_name("manager.class_thresholds", name, dict.fromkeys(known))
 
 
+def division_problems(parts: WorldParts, managers: Sequence[Manager], draw: Draw) -> Iterator[Problem]:
+    """Groups into which the machines of the first trial cannot be divided; tables are held against managers whole."""
+    from joulewise.simulate.tasks.manager import group_problems
+
+    divided = [manager for manager in managers if manager.groups > 1]
+    if divided and parts.system.source != TABLES:
+        system = build_machines(parts.system, draw)
+        yield from (problem for manager in divided for problem in group_problems(system, manager))
+
+
 def _follows(parts: WorldParts, manager: Manager) -> bool:
     looks_at_energy = manager.policy.is_weighted or manager.policy.is_priced or manager.energy_filter != "none"
     return parts.supply.parameters.tariff is not None and looks_at_energy
@@ -66,6 +76,10 @@ def _follows(parts: WorldParts, manager: Manager) -> bool:
 
 def _is_uncertain(parts: WorldParts, manager: Manager) -> bool:  # noqa: ARG001 - like all of the table
     return parts.workload.source == TABLES or parts.workload.parameters.time_spread > 0
+
+
+def _drops(parts: WorldParts, manager: Manager) -> bool:  # noqa: ARG001 - like all of the table
+    return manager.dropping_threshold > 0 or any(manager.class_thresholds.values())
 
 
 USES: dict[str, Use[Manager]] = {
@@ -99,10 +113,8 @@ USES: dict[str, Use[Manager]] = {
         "kills tasks that run longer than estimated, but all run exactly as estimated",
         "give workload.time_spread",
     ),
-    "dropping_by": Use(
-        lambda _, manager: manager.dropping_threshold > 0 or any(manager.class_thresholds.values()),
-        "says which are dropped, but the threshold is 0",
-        "give dropping_threshold",
-    ),
+    "dropping_by": Use(_drops, "says which are dropped, but the threshold is 0", "give dropping_threshold"),
+    "dealing": Use(lambda _, manager: manager.groups > 1, "deals tasks to groups, and there is one", "give groups"),
+    "follows_load": Use(_drops, "multiplies the threshold, which is 0", "give dropping_threshold"),
 }
 """The switches of a manager that do not always do something."""

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from joulewise.model.groups import Dealing
 from joulewise.policies.tasks.policy import Policy
 from joulewise.simulate.tasks.manager import (
     MOST_PERMUTED,
@@ -84,6 +85,16 @@ class ManagerParameters:
     dropping_by: DroppingBy = explained(
         Manager.dropping_by,
         "tasks are dropped by what they could earn on all machines or, polled, on those idle at the event alone",
+    )
+    follows_load: bool = explained(
+        Manager.follows_load,
+        "whether the dropping threshold is multiplied by the load: all that waits, over an hour of all machines",
+    )
+    groups: Annotated[int, Field(ge=1)] = explained(
+        Manager.groups, "number of groups into which machines are divided, each with a manager and tasks of its own"
+    )
+    dealing: Dealing = explained(
+        Manager.dealing, "how arriving tasks are dealt to groups: in turn, or to the one with least to do"
     )
     postponing: Postponing = explained(
         Manager.postponing,

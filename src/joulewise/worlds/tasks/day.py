@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -33,6 +33,7 @@ FEWEST_TASKS = 25
 """With fewer expected, one trial in a thousand million would have no task at all, and fail."""
 
 _HOUR_S = 3600.0
+HOURS = 24
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,9 @@ class WorkloadParameters(TruthParameters, UtilityParameters):
     arrivals: Arrivals = explained(
         "thinning", "exact arrivals at the rates, or published steps (which lose some arrivals)"
     )
+    utility_by_hour: tuple[float, ...] = explained(
+        (), "factor of the utility of tasks that arrive in each of the 24 hours of a counted day; left out: none"
+    )
     step_cap_s: float = explained(24 * _HOUR_S / 50, 'longest interarrival time when arrivals = "stepping"')
 
     def __post_init__(self) -> None:
@@ -74,6 +78,7 @@ def generate_workload(parameters: WorkloadParameters, system: System, seed: int,
     arrival_s, task_type, *levels = (np.concatenate(column) for column in days)
     window_s = (parameters.warm_up_s, parameters.warm_up_s + parameters.days * parameters.day_s)
     workload = workload_of_levels(arrival_s, task_type, Levels(*levels), system, parameters, *window_s)
+    workload = _by_hour(workload, parameters)
     return with_truth(workload, parameters, truth_stream(seed, trial))
 
 
@@ -86,7 +91,19 @@ def generate_days(parameters: WorkloadParameters, system: System, seed: int, tri
     for day, (arrival_s, task_type, *levels) in enumerate(_tasks_by_day(parameters, system, seed, trial)):
         window_s = (parameters.warm_up_s + day * parameters.day_s, parameters.warm_up_s + (day + 1) * parameters.day_s)
         workload = workload_of_levels(arrival_s, task_type, Levels(*levels), system, parameters, *window_s)
-        yield with_truth(workload, parameters, truth)
+        yield with_truth(_by_hour(workload, parameters), parameters, truth)
+
+
+def _by_hour(workload: Workload, parameters: WorkloadParameters) -> Workload:
+    """The workload with each task worth as much more, or less, as the hour at which it arrives says.
+
+    Hours are parts of a counted day, of which the first one starts with it; the warm-up belongs to the days before.
+    """
+    if not parameters.utility_by_hour:
+        return workload
+    days = (workload.arrival_s - parameters.warm_up_s) / parameters.day_s
+    hour = np.floor(HOURS * (days % 1.0)).astype(np.int64) % HOURS
+    return replace(workload, scale=workload.scale * np.array(parameters.utility_by_hour)[hour])
 
 
 def _tasks_by_day(
@@ -128,6 +145,8 @@ def _arrival_problems(p: WorkloadParameters) -> Iterator[Problem]:
         ("warm_up_s", is_not_negative(p.warm_up_s), "must be 0 s or more"),
         ("day_s", is_positive(p.day_s), "must be above 0 s"),
         ("days", p.days >= 1, "must be 1 or more"),
+        ("utility_by_hour", len(p.utility_by_hour) in (0, HOURS), f"must be {HOURS} values, one for each hour"),
+        ("utility_by_hour", is_positive(*p.utility_by_hour), "must be above 0"),
         ("step_cap_s", is_positive(p.step_cap_s), "must be above 0 s"),
     )
     yield from broken_rules("workload", p, rules)

@@ -1,0 +1,235 @@
+"""Experiments of our own on what Friese (2015), chapter 9, leaves for later, beside published rivals."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from joulewise.study.catalogue.experiment import Experiment
+from joulewise.study.catalogue.judging import Claim, Samples, best_by_mean, gain, ordering, sampled
+
+SOURCE = "Joulewise"
+LOADS = (33_000, 50_000)
+FIXED, FOLLOWING = (0.5, 1.0, 1.5, 2.0), (8.0, 16.0, 32.0)
+RIVALS = ("max-max-upt", "max-max-util")
+
+
+def _by_threshold(runs: pl.DataFrame, variant: str, policy: str, load: int) -> dict[float, Samples]:
+    thresholds = FIXED if variant.startswith("fixed") else FOLLOWING
+    return {
+        threshold: sampled(runs, "utility", variant=variant, policy=policy, load=load, threshold=threshold)
+        for threshold in thresholds
+    }
+
+
+def _chosen_for(runs: pl.DataFrame, variant: str, policy: str, load: int, chosen_at: int) -> Samples:
+    """What is earned at a load with the threshold that is best, on average, at another."""
+    there = _by_threshold(runs, variant, policy, chosen_at)
+    best = max(there, key=lambda threshold: float(np.nanmean(there[threshold])))
+    return _by_threshold(runs, variant, policy, load)[best]
+
+
+def _follows_better(runs: pl.DataFrame, bursts: str = "") -> list[tuple[str, Samples]]:
+    return [
+        (
+            f"{policy}, {load:,} tasks a day",
+            gain(
+                best_by_mean(_by_threshold(runs, f"following{bursts}", policy, load)),
+                best_by_mean(_by_threshold(runs, f"fixed{bursts}", policy, load)),
+            ),
+        )
+        for policy in RIVALS
+        for load in LOADS
+    ]
+
+
+def _follows_better_elsewhere(runs: pl.DataFrame, load: int, chosen_at: int) -> list[tuple[str, Samples]]:
+    return [
+        (
+            policy,
+            gain(
+                _chosen_for(runs, "following", policy, load, chosen_at),
+                _chosen_for(runs, "fixed", policy, load, chosen_at),
+            ),
+        )
+        for policy in RIVALS
+    ]
+
+
+LOAD = Experiment(
+    "ours-load",
+    "A dropping threshold that follows the load beside fixed ones",
+    SOURCE,
+    "worlds of Friese 2015, chapter 2; the threshold is the key's value times the load, which is 1 when the mean "
+    "execution times of all that waits are an hour of all machines; the best of three such values against the best of "
+    "four fixed thresholds, each on average over the trials",
+    "utility-by-setting",
+    (
+        Claim(
+            "J40",
+            "the best threshold that follows the load earns more than the best fixed one",
+            "more",
+            ordering(_follows_better, " %"),
+        ),
+        Claim(
+            "J41",
+            "so it does with the published factors of bursts",
+            "more",
+            ordering(lambda runs: _follows_better(runs, ", bursts"), " %"),
+        ),
+        Claim(
+            "J42 fewer",
+            "chosen at 50,000 tasks a day, following the load earns more at 33,000 than a fixed threshold",
+            "more",
+            ordering(lambda runs: _follows_better_elsewhere(runs, 33_000, 50_000), " %"),
+        ),
+        Claim(
+            "J42 more",
+            "chosen at 33,000 tasks a day, following the load earns more at 50,000 than a fixed threshold",
+            "more",
+            ordering(lambda runs: _follows_better_elsewhere(runs, 50_000, 33_000), " %"),
+        ),
+    ),
+    standing="ours",
+)
+
+
+def _over_upt(runs: pl.DataFrame, policy: str) -> list[tuple[str, Samples]]:
+    return [
+        (
+            f"threshold {threshold:g}, {load:,} tasks a day",
+            gain(
+                sampled(runs, "utility", policy=policy, load=load, threshold=threshold),
+                sampled(runs, "utility", policy="max-max-upt", load=load, threshold=threshold),
+            ),
+        )
+        for threshold in (0.5, 1.0)
+        for load in LOADS
+    ]
+
+
+SLOPE = Experiment(
+    "ours-slope",
+    "Heuristics that see what waiting loses beside Max-Max UPT",
+    SOURCE,
+    "worlds of Friese 2015, chapter 2; waiting is one execution time of the choice; Urgent UPT takes half of what a "
+    "task would earn then off its utility, Max-Max Loss all of it",
+    "utility-by-policy",
+    (
+        Claim(
+            "J43",
+            "Urgent UPT earns more than Max-Max UPT",
+            "more",
+            ordering(lambda runs: _over_upt(runs, "urgent-upt"), " %"),
+        ),
+        Claim(
+            "J44",
+            "Max-Max Loss earns more than Max-Max UPT",
+            "more",
+            ordering(lambda runs: _over_upt(runs, "max-max-loss"), " %"),
+        ),
+    ),
+    standing="ours",
+)
+
+SAME, NIGHT = "same all day", "less at night"
+ENERGY_AWARE = ("max-max-upe", "weighted-util")
+
+
+def _lead(runs: pl.DataFrame, variant: str) -> list[tuple[str, Samples]]:
+    return [
+        (
+            rival,
+            gain(
+                sampled(runs, "utility", variant=variant, policy="prices"),
+                sampled(runs, "utility", variant=variant, policy=rival),
+            ),
+        )
+        for rival in ENERGY_AWARE
+    ]
+
+
+def _lead_grows(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    before = dict(_lead(runs, SAME))
+    return [(rival, lead - before[rival]) for rival, lead in _lead(runs, NIGHT)]
+
+
+def _possible(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    before, after = (sampled(runs, "possible_percent", variant=variant, policy="prices") for variant in (SAME, NIGHT))
+    return [("prices", after - before)]
+
+
+HOURS = Experiment(
+    "ours-hours",
+    "Tasks that are worth less at night: who saves energy for the day",
+    SOURCE,
+    "50,000 tasks a day, three P-states, 1.11 GJ; the second day counts, with runs prorated at its ends; tasks that "
+    "arrive in its first 8 h, or in those of the day before, are worth a quarter; Weighted Util at 0.5, declining",
+    "utility-by-setting",
+    (
+        Claim(
+            "J45",
+            "Prices earn more than Max-Max UPE and Weighted Util where nights are worth less",
+            "more",
+            ordering(lambda runs: _lead(runs, NIGHT), " %"),
+        ),
+        Claim("J46", "their lead is greater than with days of one worth", "greater", ordering(_lead_grows)),
+        Claim("J47", "Prices earn a greater part of what is possible then", "greater", ordering(_possible)),
+    ),
+    standing="ours",
+)
+
+
+DIVIDED = ("two in turn", "five in turn", "five by least load")
+
+
+def _over(runs: pl.DataFrame, metric: str, variant: str, rival: str, load: int) -> tuple[str, Samples]:
+    mine, other = (sampled(runs, metric, variant=name, load=load) for name in (variant, rival))
+    return f"{variant} over {rival}, {load:,} tasks a day", gain(mine, other)
+
+
+def _costs_little(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    """The utility that groups lose, in percent of that of one manager, below 5 %."""
+    found = [_over(runs, "utility", variant, "one", load) for variant in DIVIDED for load in LOADS]
+    return [(name, 5 + lead) for name, lead in found]
+
+
+def _maps_faster(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    """How much less time all managers take together, in percent of that of one."""
+    found = [_over(runs, "mapping_s", variant, "one", load) for variant in DIVIDED for load in LOADS]
+    return [(name, -more) for name, more in found]
+
+
+GROUPS = Experiment(
+    "ours-groups",
+    "Machines in groups with managers of their own beside one manager for all",
+    SOURCE,
+    "worlds of Friese 2015, chapter 2; Max-Max UPT at threshold 0.5; machines are divided evenly, type by type; slow: "
+    "mapping takes 1 ms for each squared task of a batch on the simulated clock",
+    "utility-by-setting",
+    (
+        Claim(
+            "J48",
+            "groups earn at most 5 % less than one manager",
+            "at most 5 %",
+            ordering(_costs_little),
+            "gains plus 5 %, a bar that we set",
+        ),
+        Claim(
+            "J49",
+            "dealing by least load earns more than dealing in turn",
+            "more",
+            ordering(lambda runs: [_over(runs, "utility", DIVIDED[2], DIVIDED[1], load) for load in LOADS], " %"),
+        ),
+        Claim("J50", "all managers together map in less time than one", "less", ordering(_maps_faster, " %")),
+        Claim(
+            "J51",
+            "where mapping takes time, five managers earn more than one",
+            "more",
+            ordering(
+                lambda runs: [_over(runs, "utility", "five in turn, slow", "one, slow", load) for load in LOADS], " %"
+            ),
+        ),
+    ),
+    standing="ours",
+)

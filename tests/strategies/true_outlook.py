@@ -1,0 +1,35 @@
+"""Made-up metrics on which every claim on what chapter 9 of Friese (2015) leaves for later is true."""
+
+from __future__ import annotations
+
+from tests.strategies.claims import Cells, Metrics, Table
+
+
+def _ours_load(run: Cells) -> Metrics:
+    follows = run["manager.follows_load"]
+    best = 16.0 if follows else 1.0 if run["workload.tasks_per_day"] == 33_000 else 2.0
+    return {"utility": 1000.0 + 50.0 * follows - abs(run["manager.dropping_threshold"] - best)}
+
+
+def _ours_slope(run: Cells) -> Metrics:
+    return {"utility": 800.0 if run["manager.policy"] == "max-max-upt" else 1000.0}
+
+
+def _ours_hours(run: Cells) -> Metrics:
+    is_night, is_ours = run["variant"] == "less at night", run["manager.policy"] == "prices"
+    return {"utility": (800.0 - 100.0 * is_night) + 100.0 * is_ours, "possible_percent": 95.0 + is_night}
+
+
+def _ours_groups(run: Cells) -> Metrics:
+    groups, is_slow = run["manager.groups"], run["manager.mapping_time"] == "given"
+    lost = 5.0 * groups if not is_slow else -50.0 * groups
+    by_load = 3.0 * (run["manager.dealing"] == "least-load")
+    return {"utility": 1000.0 - lost + by_load, "mapping_s": 1.0 / groups}
+
+
+OUTLOOK: dict[str, Table] = {
+    "ours-load": _ours_load,
+    "ours-slope": _ours_slope,
+    "ours-hours": _ours_hours,
+    "ours-groups": _ours_groups,
+}
