@@ -32,7 +32,7 @@ CLOSE, NEAR = 0.02, 0.10
 LEAST_TRIALS = 5
 
 
-class Ends(NamedTuple):
+class IntervalEnds(NamedTuple):
     """Both ends of an interval."""
 
     low: float
@@ -58,7 +58,7 @@ class ClaimFinding:
         return f"{self.verdict} ({self.standing})" if is_worth_less else self.verdict
 
 
-def of_number(published: float, ours: Ends) -> Verdict:
+def of_number(published: float, ours: IntervalEnds) -> Verdict:
     """The verdict on a published number, by the ends of our interval."""
     near, far = sorted(abs(end - published) / abs(published) for end in ours)
     if far <= CLOSE:
@@ -76,7 +76,7 @@ _LEAST_OF: Mapping[Wanted, Callable[[int], int]] = {
 }
 
 
-def of_positive(differences: Sequence[Ends], wanted: Wanted = "all") -> tuple[str, Verdict]:
+def of_positive(differences: Sequence[IntervalEnds], wanted: Wanted = "all") -> tuple[str, Verdict]:
     """How many of some differences are positive, as claimed, and the verdict, by the ends of their intervals."""
     n, least = len(differences), _LEAST_OF[wanted](len(differences))
     n_right, n_wrong = sum(low > 0 for low, _ in differences), sum(high < 0 for _, high in differences)

@@ -57,5 +57,7 @@ _BY_FIGURE: dict[str, Table] = {
 JOBS: dict[str, Table] = {
     "machovec-map": _map,
     "machovec-fig-6": lambda _: {"worth_time_correlation": 0.95},
-    **{f"{world.prefix}-{figure}": table for world in machovec.READINGS for figure, table in _BY_FIGURE.items()},
+    **{
+        f"machovec{world.suffix}-{figure}": table for world in machovec.READINGS for figure, table in _BY_FIGURE.items()
+    },
 }

@@ -12,7 +12,7 @@ from joulewise.errors import InputError
 from joulewise.study.catalogue import EXPERIMENTS, Experiment
 from joulewise.study.catalogue.characteristics import NUMBER, ORDERING, characteristics
 from joulewise.study.catalogue.page import filled, totals, unfilled
-from joulewise.study.catalogue.record import Record, read_records
+from joulewise.study.catalogue.record import FindingsRecord, read_records
 from joulewise.verdicts import ClaimFinding
 from tests.strategies.sources import PACKAGE
 
@@ -35,8 +35,8 @@ FAILS = ClaimFinding("2.1 (other)", "more", "all", "1 of 2 hold", "not reproduce
 OURS = ClaimFinding("J1", "ours", "bar", "held", "partly", standing="ours")
 
 
-def record(name: str, *findings: ClaimFinding) -> Record:
-    return Record(name, "Title", "Friese 2.7", "as read", 48, ABOUT, findings)
+def record(name: str, *findings: ClaimFinding) -> FindingsRecord:
+    return FindingsRecord(name, "Title", "Friese 2.7", "as read", 48, ABOUT, findings)
 
 
 def test_records_come_back_as_they_were_written(tmp_path: Path) -> None:

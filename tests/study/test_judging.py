@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 from joulewise.study.catalogue.judging import interval, number, ordering, per_trial
-from joulewise.verdicts import VERDICTS, Ends, Verdict, Wanted, of_number, of_positive, worst
+from joulewise.verdicts import VERDICTS, IntervalEnds, Verdict, Wanted, of_number, of_positive, worst
 
 NO_RUNS = pl.DataFrame()
-ABOVE, BELOW, OPEN = Ends(1.0, 2.0), Ends(-2.0, -1.0), Ends(-1.0, 1.0)
+ABOVE, BELOW, OPEN = IntervalEnds(1.0, 2.0), IntervalEnds(-2.0, -1.0), IntervalEnds(-1.0, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -26,8 +26,8 @@ ABOVE, BELOW, OPEN = Ends(1.0, 2.0), Ends(-2.0, -1.0), Ends(-1.0, 1.0)
     ],
 )
 def test_a_number_is_judged_by_the_whole_interval(ends: tuple[float, float], verdict: Verdict) -> None:
-    assert of_number(100.0, Ends(*ends)) == verdict
-    assert of_number(-100.0, Ends(-ends[1], -ends[0])) == verdict
+    assert of_number(100.0, IntervalEnds(*ends)) == verdict
+    assert of_number(-100.0, IntervalEnds(-ends[1], -ends[0])) == verdict
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_number_is_judged_by_the_whole_interval(ends: tuple[float, float], ver
     ],
 )
 def test_an_ordering_is_judged_by_what_it_says_of_how_many(
-    differences: list[Ends], wanted: Wanted, verdict: Verdict
+    differences: list[IntervalEnds], wanted: Wanted, verdict: Verdict
 ) -> None:
     assert of_positive(differences, wanted)[1] == verdict
 

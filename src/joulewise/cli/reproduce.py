@@ -15,7 +15,7 @@ from joulewise.cli.output import AsJson, note, print_json, print_table
 if TYPE_CHECKING:
     from joulewise.measure.analysis.published import PrintedTables
     from joulewise.study.catalogue import Experiment
-    from joulewise.study.catalogue.record import Record
+    from joulewise.study.catalogue.record import FindingsRecord
 
 FOLDER = Path("results") / "reproduce"
 
@@ -44,20 +44,20 @@ def reproduce(
     Without ID, the experiments are listed. With --all, results lie in a folder by ID each, and what is finished is not
     repeated.
     """
-    effort = Effort(trials, workers, smoke, as_json)
+    extent = Extent(trials, workers, smoke, as_json)
     if rule:
         _show_rule(out or FOLDER / "rule", as_json)
     elif every:
-        _reproduce_all(effort, out or FOLDER)
+        _reproduce_all(extent, out or FOLDER)
     elif experiment is not None:
-        _reproduce_one(experiment, effort, out)
+        _reproduce_one(experiment, extent, out)
     elif page is None:
         _show_experiments(all_experiments().values(), as_json)
     if page is not None:
         _write_page(page, out or FOLDER, as_json)
 
 
-class Effort(NamedTuple):
+class Extent(NamedTuple):
     """How much is run, and how it is told."""
 
     trials: int | None
@@ -66,32 +66,32 @@ class Effort(NamedTuple):
     as_json: bool
 
 
-def _reproduce_one(name: str, effort: Effort, out: Path | None) -> None:
+def _reproduce_one(name: str, extent: Extent, out: Path | None) -> None:
     from joulewise.errors import InputError, unknown_name
 
     experiments = all_experiments()
     if name not in experiments:
         raise InputError(unknown_name("experiment", name, experiments))
-    if not _carry_out(experiments[name], effort, out or FOLDER / name):
+    if not _carry_out(experiments[name], extent, out or FOLDER / name):
         raise typer.Exit(SOME_RUNS_FAILED)
 
 
-def _reproduce_all(effort: Effort, folder: Path) -> None:
+def _reproduce_all(extent: Extent, folder: Path) -> None:
     """Run every experiment; one that fails does not keep the others from running."""
     experiments = all_experiments()
-    broken = [name for name, found in experiments.items() if not _carry_out(found, effort, folder / name)]
+    broken = [name for name, found in experiments.items() if not _carry_out(found, extent, folder / name)]
     if broken:
         note(f"Runs failed in {', '.join(broken)}.")
         raise typer.Exit(SOME_RUNS_FAILED)
 
 
-def _carry_out(experiment: Experiment | PrintedTables, effort: Effort, folder: Path) -> bool:
+def _carry_out(experiment: Experiment | PrintedTables, extent: Extent, folder: Path) -> bool:
     """Run an experiment, or judge its printed tables, and tell what it found; False where runs failed."""
     from joulewise.study.catalogue import Experiment
 
     if isinstance(experiment, Experiment):
-        return _reproduce(experiment, effort, folder)
-    _judge_printed(experiment, effort, folder)
+        return _reproduce(experiment, extent, folder)
+    _judge_printed(experiment, extent, folder)
     return True
 
 
@@ -119,15 +119,15 @@ def _show_experiments(experiments: Iterable[Experiment | PrintedTables], as_json
         print_table("Published experiments", rows)
 
 
-def _reproduce(experiment: Experiment, effort: Effort, folder: Path) -> bool:
+def _reproduce(experiment: Experiment, extent: Extent, folder: Path) -> bool:
     from joulewise.cli.result import show_failures
     from joulewise.cli.run import report_of, run_shown
     from joulewise.present.results import current_report, write_figures
-    from joulewise.study.catalogue.record import Record
+    from joulewise.study.catalogue.record import FindingsRecord
 
-    quiet = effort.as_json
-    study = experiment.smoke_study() if effort.is_smoke else experiment.study(effort.trials)
-    results = run_shown(study, folder, effort.workers, quiet=quiet)
+    quiet = extent.as_json
+    study = experiment.smoke_study() if extent.is_smoke else experiment.study(extent.trials)
+    results = run_shown(study, folder, extent.workers, quiet=quiet)
     if results.failed.height == results.runs.height:
         show_failures(results)
         return False
@@ -141,7 +141,7 @@ def _reproduce(experiment: Experiment, effort: Effort, folder: Path) -> bool:
         **{key: results.about[key] for key in ("joulewise", "python", "machine", "run_at")},
         "seconds": results.seconds,
     }
-    record = Record(*_named(experiment), trials, about, tuple(findings))
+    record = FindingsRecord(*_named(experiment), trials, about, tuple(findings))
     _tell(record, folder, {"Figure": figure if figure.is_file() else "none", "Report": page}, as_json=quiet)
     if not results.failed.is_empty():
         show_failures(results)
@@ -152,19 +152,19 @@ def _named(experiment: Experiment | PrintedTables) -> tuple[str, str, str, str]:
     return experiment.id, experiment.title, experiment.source, experiment.reading
 
 
-def _judge_printed(printed: PrintedTables, effort: Effort, folder: Path) -> None:
+def _judge_printed(printed: PrintedTables, extent: Extent, folder: Path) -> None:
     from joulewise.errors import InputError, Problem
     from joulewise.measure.analysis.published import published_findings
-    from joulewise.study.catalogue.record import Record
+    from joulewise.study.catalogue.record import FindingsRecord
 
-    if effort.trials is not None:
+    if extent.trials is not None:
         advice = "leave --trials out; `joulewise measure` runs programs of your own"
-        raise InputError(Problem("--trials", f"found {effort.trials}", f"nothing of {printed.id} is run here", advice))
-    record = Record(*_named(printed), 0, {}, tuple(published_findings()))
-    _tell(record, folder, {}, as_json=effort.as_json)
+        raise InputError(Problem("--trials", f"found {extent.trials}", f"nothing of {printed.id} is run here", advice))
+    record = FindingsRecord(*_named(printed), 0, {}, tuple(published_findings()))
+    _tell(record, folder, {}, as_json=extent.as_json)
 
 
-def _tell(record: Record, folder: Path, places: Mapping[str, object], *, as_json: bool) -> None:
+def _tell(record: FindingsRecord, folder: Path, places: Mapping[str, object], *, as_json: bool) -> None:
     """Write what was found, and show it."""
     from joulewise.files import write_atomic
     from joulewise.study.catalogue.page import section_of
@@ -212,7 +212,7 @@ def _show_rule(folder: Path, as_json: bool) -> None:
     note("The rule itself: `joulewise explain verdict`.")
 
 
-def _show_findings(record: Record, folder: Path, places: Mapping[str, object]) -> None:
+def _show_findings(record: FindingsRecord, folder: Path, places: Mapping[str, object]) -> None:
     rows = [
         {"claim": f.claim, "says": f.says, "published": f.published, "ours": f.ours, "verdict": f.words}
         for f in record.findings

@@ -22,7 +22,7 @@ _LOST_COLUMNS = ("pstate", "start_s", "end_s")
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class MachineGroup:
     """Some machines of a world and the tasks that were dealt to them, as a world of its own.
 
     `task` and `machine` are their numbers in the whole world.
@@ -66,14 +66,14 @@ def can_be_divided(system: System, n_groups: int) -> bool:
     return bool(((counts > 0).astype(np.int64) @ system.can_run.T.astype(np.int64) > 0).all())
 
 
-def divided(world: World, n_groups: int, dealing: Dealing) -> list[Group]:
+def divided(world: World, n_groups: int, dealing: Dealing) -> list[MachineGroup]:
     """The groups that get any task, with their machines, tasks and share of energy and power."""
     counts, member = counts_of_groups(world.system, n_groups), machine_groups(world.system, n_groups)
     dealt = _DEALINGS[dealing](world, n_groups)
     return [_group(world, counts[g], np.flatnonzero(dealt == g), np.flatnonzero(member == g)) for g in np.unique(dealt)]
 
 
-def together(n_tasks: int, groups: Sequence[Group], parts: Sequence[Allocation]) -> Allocation:
+def together(n_tasks: int, groups: Sequence[MachineGroup], parts: Sequence[Allocation]) -> Allocation:
     """The allocations of groups as one of the whole world."""
     columns = {name: np.empty(n_tasks, getattr(parts[0], name).dtype) for name in _COLUMNS}
     for group, part in zip(groups, parts, strict=True):
@@ -83,7 +83,7 @@ def together(n_tasks: int, groups: Sequence[Group], parts: Sequence[Allocation])
     return Allocation(**columns, lost=_lost_together(groups, parts))
 
 
-def _lost_together(groups: Sequence[Group], parts: Sequence[Allocation]) -> LostRuns:
+def _lost_together(groups: Sequence[MachineGroup], parts: Sequence[Allocation]) -> LostRuns:
     pairs = list(zip(groups, parts, strict=True))
     task = np.concatenate([group.task[part.lost.task] for group, part in pairs])
     machine = np.concatenate([group.machine[part.lost.machine] for group, part in pairs])
@@ -113,10 +113,10 @@ def _least_load(world: World, n_groups: int) -> Counts:
 _DEALINGS: dict[Dealing, Callable[[World, int], Counts]] = {"in-turn": _in_turn, "least-load": _least_load}
 
 
-def _group(world: World, counts: Counts, task: Counts, machine: Counts) -> Group:
+def _group(world: World, counts: Counts, task: Counts, machine: Counts) -> MachineGroup:
     supply = _share(world.supply, machine.size / world.system.n_machines)
     system, outages = replace(world.system, counts=counts), _outages_of(world.outages, machine)
-    return Group(World(system, _tasks_of(world.workload, task), supply, outages), task, machine)
+    return MachineGroup(World(system, _tasks_of(world.workload, task), supply, outages), task, machine)
 
 
 def _tasks_of(work: Workload, task: Counts) -> Workload:

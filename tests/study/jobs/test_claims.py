@@ -9,15 +9,15 @@ import pytest
 
 from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.study.catalogue import machovec
-from joulewise.study.catalogue.experiment import Told
+from joulewise.study.catalogue.experiment import Reading, Told
 from joulewise.study.column import JOB_TYPES
 from tests.strategies.claims import Cells, Metrics, cells_of, verdicts
 from tests.strategies.true_jobs import JOBS
 
 
-@pytest.mark.parametrize("reading", machovec.READINGS, ids=lambda reading: reading.prefix)
-def test_policies_the_other_way_round(reading: machovec.Reading) -> None:
-    name = f"{reading.prefix}-fig-9"
+@pytest.mark.parametrize("reading", machovec.READINGS, ids=["nodes", "cores"])
+def test_policies_the_other_way_round(reading: Reading) -> None:
+    name = f"machovec{reading.suffix}-fig-9"
 
     def turned(run: Cells) -> Metrics:
         found = JOBS[name](run)

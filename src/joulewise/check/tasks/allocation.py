@@ -12,7 +12,7 @@ from joulewise.check.runs import sound_runs
 from joulewise.check.tasks.case import ManagedCase, ManagerLike
 from joulewise.check.tasks.manager import RULES_OF_ANY_MANAGER, RULES_OF_MODE
 from joulewise.model import Allocation, World
-from joulewise.model.groups import Group, divided
+from joulewise.model.groups import MachineGroup, divided
 
 
 def check_allocation(world: World, allocation: Allocation, manager: ManagerLike | None = None) -> list[str]:
@@ -37,7 +37,7 @@ def _kept_rules(world: World, allocation: Allocation, manager: ManagerLike) -> I
         yield from rule(case)
 
 
-def _stays_within(group: Group, allocation: Allocation) -> Iterator[str]:
+def _stays_within(group: MachineGroup, allocation: Allocation) -> Iterator[str]:
     """Tasks run on machines of the group to which they were dealt."""
     machine = allocation.machine[group.task]
     wrong = (machine >= 0) & ~np.isin(machine, group.machine)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from joulewise.verdicts import Ends, Verdict, of_positive, worst
+from joulewise.verdicts import IntervalEnds, Verdict, of_positive, worst
 
 
 class Difference(NamedTuple):
@@ -25,7 +25,7 @@ def ordering(differences: Sequence[Difference], why_none: str) -> tuple[str, Ver
     measured = [(name, mean, width) for name, mean, width in differences if width is not None]
     if not measured:
         return why_none, "not judged"
-    held, verdict = of_positive([Ends(mean - width, mean + width) for _, mean, width in measured])
+    held, verdict = of_positive([IntervalEnds(mean - width, mean + width) for _, mean, width in measured])
     name, mean, width = min(measured, key=lambda difference: difference[1] - difference[2])
     smallest = f"the smallest difference: {100 * mean:.2f} ± {100 * width:.2f} points ({name})"
     return f"{held}; {smallest}", verdict

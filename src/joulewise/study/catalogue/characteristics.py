@@ -10,7 +10,7 @@ import polars as pl
 
 from joulewise.confidence import student_quantile
 from joulewise.model.arrays import Floats
-from joulewise.verdicts import LEAST_TRIALS, VERDICTS, Ends, of_number, of_positive
+from joulewise.verdicts import LEAST_TRIALS, VERDICTS, IntervalEnds, of_number, of_positive
 
 NUMBER, ORDERING = "a number", "an ordering of ten pairs"
 TRIALS = (LEAST_TRIALS, 12, 24, 48)
@@ -41,14 +41,16 @@ def _of_numbers(n_trials: int, n_draws: int) -> Iterator[tuple[str, float, Count
     noise = np.random.default_rng(n_trials).normal(0.0, DEVIATION_PERCENT, (n_draws, n_trials))
     ends = _ends(noise)
     for distance in _DISTANCES_PERCENT:
-        shifted = (Ends(100 + distance + low, 100 + distance + high) for low, high in ends)
+        shifted = (IntervalEnds(100 + distance + low, 100 + distance + high) for low, high in ends)
         yield NUMBER, float(distance), Counter(of_number(100.0, each) for each in shifted)
 
 
 def _of_orderings(n_trials: int, n_draws: int) -> Iterator[tuple[str, float, Counter[str]]]:
     ends = _ends(np.random.default_rng(n_trials).normal(0.0, 1.0, (n_draws, N_PAIRS, n_trials)))
     for difference in _DIFFERENCES:
-        verdicts = (of_positive([Ends(*pair) for pair in several])[1] for several in (ends + difference).tolist())
+        verdicts = (
+            of_positive([IntervalEnds(*pair) for pair in several])[1] for several in (ends + difference).tolist()
+        )
         yield ORDERING, float(difference), Counter(verdicts)
 
 

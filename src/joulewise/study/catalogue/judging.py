@@ -11,7 +11,16 @@ import numpy as np
 import polars as pl
 
 from joulewise.confidence import student_quantile
-from joulewise.verdicts import LEAST_TRIALS, ClaimFinding, Ends, Standing, Verdict, Wanted, of_number, of_positive
+from joulewise.verdicts import (
+    LEAST_TRIALS,
+    ClaimFinding,
+    IntervalEnds,
+    Standing,
+    Verdict,
+    Wanted,
+    of_number,
+    of_positive,
+)
 
 Samples: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 Judge: TypeAlias = Callable[[pl.DataFrame], tuple[str, Verdict]]
@@ -94,13 +103,13 @@ def spread(several: Iterable[Samples]) -> Samples:
     return ordered[-1] - ordered[0]
 
 
-def interval(samples: Samples) -> tuple[float, Ends]:
+def interval(samples: Samples) -> tuple[float, IntervalEnds]:
     """Mean and ends of the 95 % interval over the trials that have a value, of which there must be two."""
     values = samples[~np.isnan(samples)]
     quantile = student_quantile(values.size)
     assert quantile is not None
     mean, half = float(values.mean()), quantile * float(values.std(ddof=1)) / values.size**0.5
-    return mean, Ends(mean - half, mean + half)
+    return mean, IntervalEnds(mean - half, mean + half)
 
 
 def n_valued(samples: Samples) -> int:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from joulewise.study.catalogue.experiment import Experiment, Told
+from joulewise.study.catalogue.experiment import Experiment, Reading, Told
 from joulewise.study.catalogue.judging import (
     Claim,
     Differences,
@@ -24,7 +23,7 @@ from joulewise.study.catalogue.judging import (
     per_trial,
 )
 from joulewise.study.column import JOB_TYPES
-from joulewise.verdicts import Standing, Verdict
+from joulewise.verdicts import Verdict
 
 POLICY, COMMITMENT, VARIANT = "scheduler.policy", "scheduler.commitment", "variant"
 LOAD, LENIENCY, THRESHOLD, PSTATES = (
@@ -61,24 +60,15 @@ _READING = (
 )
 
 
-class Reading(NamedTuple):
-    """One reading of the published world: how its experiments are called, and what was read."""
-
-    prefix: str
-    words: str
-    reading: str
-    of_budgets: Standing
-
-
 NODES = Reading(
-    "machovec",
+    "",
     "",
     "48 to 52 cores per node and an average parallelism of half the nodes asked for in Downey's model, neither of "
     "which is printed: cores were chosen by M5, the energy that 100,000 of them draw in the text",
     "calibrated",
 )
 CORES = Reading(
-    "machovec-cores",
+    "-cores",
     ", with constant parallelism",
     "24 to 96 cores per node and an average parallelism of 32 cores for all jobs in Downey's model, neither of which "
     "is printed",
@@ -325,7 +315,7 @@ def _reading(world: Reading) -> str:
 
 def _budget(world: Reading) -> Experiment:
     return Experiment(
-        f"{world.prefix}-budget",
+        f"machovec{world.suffix}-budget",
         f"Utility and energy without a budget, from which the budgets come{world.words}",
         "Machovec IV.C.3",
         f"{world.reading}; {_READING}",
@@ -336,14 +326,14 @@ def _budget(world: Reading) -> Experiment:
                 "70 % of the energy of Max Util with place-holders at 5,000 jobs a day, no budget",
                 "12 GJ",
                 number(12.0, _budget_gj(UTIL, LOW), " GJ"),
-                standing=world.of_budgets,
+                standing=world.fitted,
             ),
             Claim(
                 "M5 (10,000)",
                 "70 % of the energy of Max UPR with place-holders at 10,000 jobs a day, no budget",
                 "15 GJ",
                 number(15.0, _budget_gj(UPR, HIGH), " GJ"),
-                standing=world.of_budgets,
+                standing=world.fitted,
             ),
             Claim(
                 "M6",
@@ -364,7 +354,7 @@ def _budget(world: Reading) -> Experiment:
 
 def _leniency(world: Reading, figure: str, words: str, best: float) -> Experiment:
     return Experiment(
-        f"{world.prefix}-{figure}",
+        f"machovec{world.suffix}-{figure}",
         f"Max UPR with place-holders by leniency of the {words} filter{world.words}",
         "Machovec IV.C.2",
         f"{_reading(world)}; 10,000 jobs a day beside the 5,000 of the text, which tunes both and shows one",
@@ -383,7 +373,7 @@ def _leniency(world: Reading, figure: str, words: str, best: float) -> Experimen
 
 def _fig_9(world: Reading) -> Experiment:
     return Experiment(
-        f"{world.prefix}-fig-9",
+        f"machovec{world.suffix}-fig-9",
         f"Percent of maximum utility, and energy, by policy and filter at 5,000 jobs a day{world.words}",
         "Machovec V",
         _reading(world),
@@ -406,7 +396,7 @@ def _fig_9(world: Reading) -> Experiment:
 
 def _filters(world: Reading) -> Experiment:
     return Experiment(
-        f"{world.prefix}-filters",
+        f"machovec{world.suffix}-filters",
         f"Percent of maximum utility by energy filter, each at its best leniency{world.words}",
         "Machovec V",
         f"{_reading(world)}; leniencies that are best here for Max UPR with place-holders, as the text tunes them",
@@ -425,7 +415,7 @@ def _filters(world: Reading) -> Experiment:
 
 def _fig_10(world: Reading) -> Experiment:
     return Experiment(
-        f"{world.prefix}-fig-10",
+        f"machovec{world.suffix}-fig-10",
         f"Percent of maximum utility, and energy, by policy at 10,000 jobs a day{world.words}",
         "Machovec V",
         f"{_reading(world)}; at the leniency that is best here for Max UPR with place-holders, because none is printed",
@@ -448,7 +438,7 @@ def _fig_10(world: Reading) -> Experiment:
 
 def _time(world: Reading) -> Experiment:
     return Experiment(
-        f"{world.prefix}-time",
+        f"machovec{world.suffix}-time",
         f"Time of a mapping event, and what 15 P-states change{world.words}",
         "Machovec V",
         _reading(world),
@@ -476,7 +466,7 @@ def _time(world: Reading) -> Experiment:
 
 def _thresholds(world: Reading) -> Experiment:
     return Experiment(
-        f"{world.prefix}-dropping",
+        f"machovec{world.suffix}-dropping",
         f"Percent of maximum utility by dropping threshold{world.words}",
         "Machovec IV.C.1",
         _reading(world),

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from joulewise.errors import Problem, raise_if_any
-from joulewise.study.catalogue.record import Record
+from joulewise.study.catalogue.record import FindingsRecord
 from joulewise.verdicts import STANDINGS, VERDICTS, ClaimFinding, Verdict, best, worst
 
 TOTALS, STANDINGS_PART = "totals", "standings"
@@ -21,7 +21,7 @@ _WORKS = ("Friese", "Machovec", "Tarplee", "Oxley", "Joulewise")
 _OURS = "Joulewise"
 
 
-def section_of(record: Record) -> str:
+def section_of(record: FindingsRecord) -> str:
     """The section of a page that tells what an experiment found."""
     return "\n".join(
         [
@@ -48,7 +48,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 # --- over all records --------------------------------------------------------------------------------------------
 
 
-def _claims(records: Mapping[str, Record]) -> dict[tuple[str, str], list[Verdict]]:
+def _claims(records: Mapping[str, FindingsRecord]) -> dict[tuple[str, str], list[Verdict]]:
     """The verdicts on every claim in all readings and experiments, by work and the number of the claim."""
     found: dict[tuple[str, str], list[Verdict]] = {}
     for record in records.values():
@@ -58,11 +58,11 @@ def _claims(records: Mapping[str, Record]) -> dict[tuple[str, str], list[Verdict
     return found
 
 
-def _work(record: Record) -> str:
+def _work(record: FindingsRecord) -> str:
     return next(work for work in _WORKS if record.source.startswith(work))
 
 
-def totals(records: Mapping[str, Record]) -> str:
+def totals(records: Mapping[str, FindingsRecord]) -> str:
     """How many claims have which verdict, by work: the worst of a claim's readings, and the best."""
     claims = _claims(records)
     rows = []
@@ -75,7 +75,7 @@ def totals(records: Mapping[str, Record]) -> str:
     return "\n".join(_table(("work", "reading", *reversed(VERDICTS), "claims"), rows)) + "\n"
 
 
-def standings(records: Mapping[str, Record]) -> str:
+def standings(records: Mapping[str, FindingsRecord]) -> str:
     """What verdicts that test no published claim by published data are worth, and which these are."""
     lines = []
     for standing, meaning in STANDINGS.items():
@@ -90,7 +90,7 @@ def standings(records: Mapping[str, Record]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def filled(page: str, records: Mapping[str, Record]) -> str:
+def filled(page: str, records: Mapping[str, FindingsRecord]) -> str:
     """The page with its parts written from records; parts without a record stay; InputError for homeless records."""
     parts = {**{name: section_of(record) for name, record in records.items()}, TOTALS: totals(records)}
     parts[STANDINGS_PART] = standings(records)
@@ -98,12 +98,12 @@ def filled(page: str, records: Mapping[str, Record]) -> str:
     return _PART.sub(lambda part: f"{part[1]}{parts[part[2]]}{part[3]}" if part[2] in parts else part[0], page)
 
 
-def unfilled(page: str, records: Mapping[str, Record]) -> list[str]:
+def unfilled(page: str, records: Mapping[str, FindingsRecord]) -> list[str]:
     """The experiments of a page that have no record."""
     return [name for _, name, _ in _PART.findall(page) if name not in (TOTALS, STANDINGS_PART, *records)]
 
 
-def _homeless(page: str, records: Mapping[str, Record]) -> Iterator[Problem]:
+def _homeless(page: str, records: Mapping[str, FindingsRecord]) -> Iterator[Problem]:
     names = {name for _, name, _ in _PART.findall(page)}
     for name in records:
         if name not in names:

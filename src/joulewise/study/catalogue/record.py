@@ -17,7 +17,7 @@ FILE = "findings.json"
 
 
 @dataclass(frozen=True)
-class Record:
+class FindingsRecord:
     """An experiment with its findings; `about` is what its results say of themselves, empty where nothing was run."""
 
     id: str
@@ -43,17 +43,17 @@ class Record:
         write_atomic(folder / FILE, json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n")
 
 
-def read_records(folders: Iterable[Path]) -> dict[str, Record]:
+def read_records(folders: Iterable[Path]) -> dict[str, FindingsRecord]:
     """The records of these folders by experiment; folders without one are left out."""
     records = (_read(folder / FILE) for folder in folders if (folder / FILE).is_file())
     return {record.id: record for record in records}
 
 
-def _read(path: Path) -> Record:
+def _read(path: Path) -> FindingsRecord:
     try:
         raw = json.loads(path.read_text())
         findings = tuple(ClaimFinding(**finding) for finding in raw.pop("findings"))
-        return Record(**raw, findings=findings)
+        return FindingsRecord(**raw, findings=findings)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         advice = "remove it and run `joulewise reproduce` of this experiment again"
         why = f"{type(error).__name__}: {error}"
