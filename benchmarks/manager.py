@@ -91,7 +91,11 @@ def policies(case: Case) -> dict[str, float]:
 
 
 def _environments() -> dict[str, list[Manager]]:
-    managed = [policy for policy in POLICIES.values() if policy.mode == "batch" and policy.rule != "sufferage"]
+    managed = [
+        policy
+        for policy in POLICIES.values()
+        if policy.mode == "batch" and (policy.objective is None or policy.objective.falls_with_time)
+    ]
     return {
         "queued": [Manager(policy, THRESHOLD) for policy in POLICIES.values()],
         "polled": [Manager(policy, THRESHOLD, environment="polled") for policy in managed],

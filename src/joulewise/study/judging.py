@@ -76,9 +76,12 @@ def _judge_column(what: str, stored: pl.Series, anew: pl.Series) -> Iterator[str
     if stored.dtype.is_numeric() and anew.dtype.is_numeric():
         yield from differs(what, stored.cast(pl.Float64), anew.cast(pl.Float64))
         return
+    if stored.dtype.is_numeric():
+        yield f"{what}: numbers are stored, text comes out"
+        return
     there, expected = stored.cast(pl.String, strict=False), anew.cast(pl.String)
     wrong = there.ne_missing(expected)
-    if stored.dtype.is_numeric() or wrong.any():
+    if wrong.any():
         first = int(wrong.arg_max() or 0)
         yield f"{what}: {there[first]!r} is stored in row {first}, {expected[first]!r} comes out"
 
