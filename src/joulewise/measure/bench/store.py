@@ -210,8 +210,9 @@ def _of_machine(plan: Plan, machine: Machine) -> dict[str, Any]:
 
 def _identity(marker: Mapping[str, Any]) -> dict[str, Any]:
     """What makes a machine the same as before, whichever of its cores may be used now."""
-    sizes = {tuple(cache[:3]) for cache in marker["machine"]["caches"]}
-    return {"model": marker["machine"]["model"], "caches": sizes, "machine-id": marker.get("machine_id")}
+    machine = machine_from(marker["machine"])
+    sizes = {cache[:3] for cache in machine.caches}
+    return {"model": machine.model, "caches": sizes, "machine-id": marker.get("machine_id")}
 
 
 def machine_facts(machine: Machine) -> dict[str, Any]:
