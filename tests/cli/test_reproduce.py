@@ -52,6 +52,14 @@ def test_a_page_is_written_from_what_was_found(capsys: Capture, tmp_path: Path) 
     assert "Traceback" not in call(capsys, "reproduce", "--page", tmp_path / "none.md").err
 
 
+@pytest.mark.parametrize("more", [["--all"], ["--page", "p.md"], ["--rule"], ["--smoke", "--trials", 3]])
+def test_what_excludes_each_other_is_refused(capsys: Capture, more: list[object]) -> None:
+    said = call(capsys, "reproduce", "chapter-8", *more)
+    assert said.code == 2
+    assert "one of them at a time" in said.err
+    assert not Path("results").exists()
+
+
 @pytest.mark.thorough("every experiment of the catalogue, for minutes")
 def test_every_experiment_runs(capsys: Capture, tmp_path: Path) -> None:
     said = call(capsys, "reproduce", "--all", "--smoke", "--out", tmp_path / "all")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from joulewise.study.catalogue import Experiment
     from joulewise.study.catalogue.record import FindingsRecord
 
-FOLDER = Path("results") / "reproduce"
+FOLDER, SMOKE_FOLDER = Path("results") / "reproduce", Path("results") / "smoke"
 
 
 def reproduce(
@@ -42,19 +42,34 @@ def reproduce(
     """Run a published experiment and judge its claims.
 
     Without ID, the experiments are listed. With --all, results lie in a folder by ID each, and what is finished is not
-    repeated.
+    repeated; --page reads all such folders.
     """
-    extent = Extent(trials, workers, smoke, as_json)
+    _refuse_pairs(
+        {"ID": experiment, "--all": every, "--rule": rule, "--page": page, "--smoke": smoke, "--trials": trials}
+    )
+    extent, folder = Extent(trials, workers, smoke, as_json), SMOKE_FOLDER if smoke else FOLDER
     if rule:
-        _show_rule(out or FOLDER / "rule", as_json)
+        _show_rule(out or folder / "rule", as_json)
     elif every:
-        _reproduce_all(extent, out or FOLDER)
+        _reproduce_all(extent, out or folder)
     elif experiment is not None:
-        _reproduce_one(experiment, extent, out)
+        _reproduce_one(experiment, extent, out or folder / experiment)
     elif page is None:
         _show_experiments(all_experiments().values(), as_json)
     if page is not None:
-        _write_page(page, out or FOLDER, as_json)
+        _write_page(page, out or folder, as_json)
+
+
+_APART = (("ID", "--all"), ("ID", "--rule"), ("ID", "--page"), ("--all", "--rule"), ("--rule", "--page"),
+          ("--smoke", "--page"), ("--smoke", "--trials"), ("--smoke", "--rule"))  # fmt: skip
+"""What cannot be asked for at once."""
+
+
+def _refuse_pairs(asked: Mapping[str, object]) -> None:
+    from joulewise.errors import Problem, raise_if_any
+
+    pairs = [pair for pair in _APART if all(asked[each] not in (None, False) for each in pair)]
+    raise_if_any(Problem(one, f"found with {other}", "one of them at a time", "leave one out") for one, other in pairs)
 
 
 class Extent(NamedTuple):
@@ -66,13 +81,13 @@ class Extent(NamedTuple):
     as_json: bool
 
 
-def _reproduce_one(name: str, extent: Extent, out: Path | None) -> None:
+def _reproduce_one(name: str, extent: Extent, folder: Path) -> None:
     from joulewise.errors import InputError, unknown_name
 
     experiments = all_experiments()
     if name not in experiments:
         raise InputError(unknown_name("experiment", name, experiments))
-    if not _carry_out(experiments[name], extent, out or FOLDER / name):
+    if not _carry_out(experiments[name], extent, folder):
         raise typer.Exit(SOME_RUNS_FAILED)
 
 
