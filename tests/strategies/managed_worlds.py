@@ -265,6 +265,26 @@ def literal_scenarios(draw: st.DrawFn) -> ManagedScenario:
     return ManagedScenario(scenario.world, scenario.settings | literal | clock)
 
 
+@st.composite
+def preempting_scenarios(draw: st.DrawFn) -> ManagedScenario:
+    """Tasks that come may suspend running ones, at some cost; machines may draw power when idle."""
+    unit_s = draw(st.sampled_from(UNITS_S))
+    system = draw(powered_systems(unit_s, with_standby=draw(st.booleans())))
+    if system.standby is not None:
+        system = replace(system, standby=replace(system.standby, sleep_after_s=np.full(system.n_machine_types, np.inf)))
+    world = World(system, draw(windowed_workloads(unit_s)))
+    overhead_s = multiples(unit_s / 4, 0, 6)
+    settings = draw(common_settings(unit_s, system)) | {
+        "environment": "polled",
+        "mapping_arrivals": draw(st.sampled_from((None, None, 2))),
+        "dropping_by": draw(st.sampled_from(("all", "all", "idle"))),
+        "preempts": True,
+        "checkpoint_s": draw(overhead_s),
+        "restart_s": draw(overhead_s),
+    }
+    return ManagedScenario(world, settings)
+
+
 KINDS = {
     "limited": limited_scenarios,
     "tariff": tariff_scenarios,
@@ -273,5 +293,6 @@ KINDS = {
     "capped": capped_scenarios,
     "uncertain": uncertain_scenarios,
     "literal": literal_scenarios,
+    "preempting": preempting_scenarios,
 }
 """Every kind of managed world, by name."""

@@ -89,7 +89,7 @@ class Meter:
 
 def meter_of(world: World, allocation: Allocation) -> Meter:
     """A meter for what was done, lost runs and the runs of killed tasks with the others."""
-    power_w, work, lost = world.system.power_w, world.workload, allocation.lost
+    power_w, work, lost = world.system.power_w, world.workload, allocation.broken
     stays = [_outages(world.outages, machine) for machine in range(world.system.n_machines)]
     names = ("machine", "pstate", "start_s", "end_s")
     rows = [(task, *(getattr(allocation, name)[task] for name in names)) for task in allocation.used.nonzero()[0]]

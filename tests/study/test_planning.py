@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pickle
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,7 +15,9 @@ from joulewise.errors import InputError
 from joulewise.study import Run, parse_study, plan, run_study
 from joulewise.study.estimate import Estimate, estimate
 from joulewise.study.source import Draw
+from joulewise.study.spec import Fingerprints, Part, Point, WorldParts
 from joulewise.study.systems import kind_of
+from joulewise.worlds.parameters import explained
 from tests.strategies.small import HEURISTIC, TEXT, small
 
 Change = Callable[[str], str]
@@ -55,8 +57,9 @@ def test_what_is_added_changes_no_key(change: Change) -> None:
         lambda text: text.replace("[manager]", '[manager]\nmapping_interval = "1 min"'),
         lambda text: text.replace("[0, 0.5]", "[0.0, 5e-1]"),
         lambda text: text + '[[variant]]\nname = "same"\n',
+        lambda text: text.replace("[manager]", "[manager]\npreempts = false"),
     ],
-    ids=["name", "unit", "default", "spelling", "variant"],
+    ids=["name", "unit", "default", "spelling", "variant", "later"],
 )
 def test_what_means_the_same_keeps_the_keys(change: Change) -> None:
     assert keys(change) == keys()
@@ -74,6 +77,36 @@ def test_what_means_the_same_keeps_the_keys(change: Change) -> None:
 )
 def test_what_means_something_else_changes_every_key(change: Change) -> None:
     assert not set(keys()) & set(keys(change))
+
+
+@dataclass(frozen=True)
+class Before:
+    """Parameters as stored runs had them."""
+
+    weight: float = 0.5
+
+
+@dataclass(frozen=True)
+class Since(Before):
+    """The same with a field that came later, and does what they did by its default."""
+
+    speed: int = explained(1, "how fast", later=True)
+
+
+@dataclass(frozen=True)
+class Changed(Before):
+    """The same with a field whose default does something else."""
+
+    speed: int = explained(1, "how fast")
+
+
+def test_what_came_later_stands_in_keys_only_where_it_is_used() -> None:
+    def key(parameters: Before) -> str:
+        section = Part("manager", "manager", parameters)
+        return Fingerprints(Path()).of_run("", Point(None, WorldParts(section, section, section), section), 0, 0, "")
+
+    assert key(Since()) == key(Before())
+    assert len({key(Since()), key(Since(speed=2)), key(Since(weight=0.25)), key(Changed())}) == 4
 
 
 def test_a_named_file_counts_by_its_content(tmp_path: Path) -> None:

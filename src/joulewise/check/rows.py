@@ -1,4 +1,4 @@
-"""Rules on each row by itself, of a task or of a lost run: what its columns may hold."""
+"""Rules on each row by itself, of a task or of a run that did not complete one: what its columns may hold."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import numpy as np
 
 from joulewise.check.findings import findings
 from joulewise.model import Allocation, Status, World
+from joulewise.model.allocation import BrokenRuns
 from joulewise.model.arrays import Bools, Codes, Counts, Floats, Ints
+
+_PLACE = ("machine", "pstate", "start_s", "end_s")
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,15 +28,19 @@ class Placed:
     end_s: Floats
 
 
-def placed_rows(world: World, allocation: Allocation) -> tuple[Placed, Placed]:
-    """The tasks that ran or were killed, and the lost runs of tasks that exist."""
-    task, lost = np.flatnonzero(allocation.used), allocation.lost
-    is_known = (lost.task >= 0) & (lost.task < world.workload.n_tasks)
-    names = ("machine", "pstate", "start_s", "end_s")
+def placed_rows(world: World, allocation: Allocation) -> tuple[Placed, Placed, Placed]:
+    """The tasks that ran or were killed, and the lost runs and pieces of tasks that exist."""
+    task = np.flatnonzero(allocation.used)
     return (
-        Placed("a task that ran", task, *(getattr(allocation, name)[task] for name in names)),
-        Placed("a lost run", lost.task[is_known].astype(np.int64), *(getattr(lost, name)[is_known] for name in names)),
+        Placed("a task that ran", task, *(getattr(allocation, name)[task] for name in _PLACE)),
+        _broken_rows(world, "a lost run", allocation.lost),
+        _broken_rows(world, "a piece", allocation.pieces),
     )
+
+
+def _broken_rows(world: World, what: str, broken: BrokenRuns) -> Placed:
+    known = _exists(broken.task, world.workload.n_tasks)
+    return Placed(what, broken.task[known].astype(np.int64), *(getattr(broken, name)[known] for name in _PLACE))
 
 
 def etc_of_choice_s(world: World, rows: Placed) -> Floats:
@@ -56,10 +63,11 @@ def _statuses_are_known(_world: World, allocation: Allocation) -> Iterator[str]:
     yield from findings("status", wrong, allocation.status[wrong], expected)
 
 
-def _lost_tasks_exist(world: World, allocation: Allocation) -> Iterator[str]:
-    task, n_tasks = allocation.lost.task, world.workload.n_tasks
-    wrong = task[~_exists(task, n_tasks)]
-    yield from findings("task of a lost run", wrong, wrong, f"a number from 0 to {n_tasks - 1}")
+def _broken_tasks_exist(world: World, allocation: Allocation) -> Iterator[str]:
+    n_tasks = world.workload.n_tasks
+    for what, broken in (("a lost run", allocation.lost), ("a piece", allocation.pieces)):
+        wrong = broken.task[~_exists(broken.task, n_tasks)]
+        yield from findings(f"task of {what}", wrong, wrong, f"a number from 0 to {n_tasks - 1}")
 
 
 def _only_what_ran_has_a_choice(_world: World, allocation: Allocation) -> Iterator[str]:
@@ -96,7 +104,7 @@ def _instants_are_finite(world: World, allocation: Allocation) -> Iterator[str]:
 
 ROW_RULES = (
     _statuses_are_known,
-    _lost_tasks_exist,
+    _broken_tasks_exist,
     _only_what_ran_has_a_choice,
     _machines_and_pstates_exist,
     _choices_can_run,

@@ -12,8 +12,8 @@ from joulewise.check.rows import etc_of_choice_s, placed_rows
 from joulewise.model import Allocation, Status, World
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 
-LOST = -1
-"""The fate of a run that an outage ended; others have the status of their task."""
+LOST, CUT = -1, -2
+"""The fates of runs that an outage ended or that were suspended; others have the status of their task."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +52,15 @@ class SoundRuns:
 
 
 def sound_runs(world: World, allocation: Allocation) -> SoundRuns:
-    """The runs that the row rules leave nothing to say about: those of tasks in their order, then lost ones."""
+    """The runs that the row rules leave nothing to say about: of tasks in their order, then lost ones, then pieces."""
     parts = placed_rows(world, allocation)
     names = ("task", "machine", "pstate", "start_s", "end_s")
     task, machine, pstate, start_s, end_s = (
         np.concatenate([getattr(rows, name) for rows in parts]) for name in names
     )  # fmt: skip
     exec_s = np.concatenate([etc_of_choice_s(world, rows) for rows in parts])
-    fate = np.concatenate([allocation.status[parts[0].task], np.full(parts[1].task.size, LOST)])
+    broken = np.repeat([LOST, CUT], [parts[1].task.size, parts[2].task.size])
+    fate = np.concatenate([allocation.status[parts[0].task], broken])
     work = world.workload
     if work.stretch is not None:
         exec_s = exec_s * work.stretch[task]
@@ -74,7 +75,7 @@ def _start_after_arrival(_world: World, runs: SoundRuns) -> Iterator[str]:
 
 
 def _end_after_the_etc(_world: World, runs: SoundRuns) -> Iterator[str]:
-    done = runs.only(runs.fate == Status.RAN)
+    done = runs.only((runs.fate == Status.RAN) & ~_is_in_pieces(runs))
     due_s = done.start_s + done.exec_s
     wrong = np.abs(done.end_s - due_s) > _slack_s(done)
     yield from findings("end_s", done.task[wrong], done.end_s[wrong], due_s[wrong], " (start plus ETC)")
@@ -84,9 +85,33 @@ def _others_end_before(_world: World, runs: SoundRuns) -> Iterator[str]:
     cut = runs.only(runs.fate != Status.RAN)
     due_s = cut.start_s + cut.exec_s
     too_long, backwards = cut.end_s > due_s + _slack_s(cut), cut.end_s <= cut.start_s
-    what, why = "end_s of a run that was killed or lost", " (start plus ETC) or earlier"
+    what, why = "end_s of a run that was killed, lost or suspended", " (start plus ETC) or earlier"
     yield from findings(what, cut.task[too_long], cut.end_s[too_long], due_s[too_long], why)
     yield from findings(what, cut.task[backwards], cut.end_s[backwards], "an instant after its start")
+
+
+def _is_in_pieces(runs: SoundRuns) -> Bools:
+    """Whether the task of each run was suspended."""
+    return np.isin(runs.task, runs.task[runs.fate == CUT])
+
+
+def _pieces_do_all_the_work(_world: World, runs: SoundRuns) -> Iterator[str]:
+    """Saving and restoring may have taken more time, but what was suspended cannot have taken less than the ETC."""
+    some = runs.only(_is_in_pieces(runs) & (runs.fate != LOST))
+    task, row, place = np.unique(some.task, return_index=True, return_inverse=True)
+    ran_s, exec_s = np.bincount(place, some.end_s - some.start_s, task.size), some.exec_s[row]
+    wrong = (some.fate[row] == Status.RAN) & (ran_s < exec_s - _slack_s(some)[row])
+    what, why = "time of all stretches of a suspended task", " (its ETC) or more"
+    yield from findings(what, task[wrong], ran_s[wrong], exec_s[wrong], why)
+
+
+def _pieces_are_of_one_choice(world: World, runs: SoundRuns) -> Iterator[str]:
+    some = runs.only(_is_in_pieces(runs) & (runs.fate != LOST))
+    _, row, place = np.unique(some.task, return_index=True, return_inverse=True)
+    for what, column in (("machine type", world.system.machine_type[some.machine]), ("P-state", some.pstate)):
+        first = column[row][place]
+        wrong = column != first
+        yield from findings(f"{what} of a stretch", some.task[wrong], column[wrong], first[wrong], " (that of others)")
 
 
 def _slack_s(runs: SoundRuns) -> Floats:
@@ -102,11 +127,11 @@ def _one_at_a_time(_world: World, runs: SoundRuns) -> Iterator[str]:
 
 
 def _one_run_of_a_task_at_a_time(_world: World, runs: SoundRuns) -> Iterator[str]:
-    """A task runs again only after its run was lost, and not once it has ended."""
+    """A task runs again only after its run was lost or suspended, and not once it has ended."""
     turn = runs.only(np.lexsort((runs.start_s, runs.task)))
     again = np.flatnonzero(turn.task[1:] == turn.task[:-1]) + 1
-    wrong = again[(turn.fate[again - 1] != LOST) | (turn.start_s[again] < turn.end_s[again - 1])]
-    expected = "an instant after its lost runs"
+    wrong = again[(turn.fate[again - 1] >= 0) | (turn.start_s[again] < turn.end_s[again - 1])]
+    expected = "an instant after its lost runs and pieces"
     yield from findings("start_s", turn.task[wrong], turn.start_s[wrong], expected)
 
 
@@ -145,6 +170,8 @@ RUN_RULES = (
     _start_after_arrival,
     _end_after_the_etc,
     _others_end_before,
+    _pieces_do_all_the_work,
+    _pieces_are_of_one_choice,
     _one_at_a_time,
     _one_run_of_a_task_at_a_time,
     _nothing_runs_while_down,

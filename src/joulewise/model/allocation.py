@@ -21,8 +21,8 @@ class Status(IntEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class LostRuns:
-    """Runs that a failing machine cut short, one row each; the task may run again later."""
+class BrokenRuns:
+    """Runs that did not complete their task, one row each; it may run again later."""
 
     task: Ints
     machine: Ints
@@ -36,7 +36,7 @@ class LostRuns:
 
 
 _NO_NUMBERS = np.empty(0, np.int32)
-NO_LOST_RUNS = LostRuns(_NO_NUMBERS, _NO_NUMBERS, np.empty(0, np.int8), np.empty(0), np.empty(0))
+NO_BROKEN_RUNS = BrokenRuns(_NO_NUMBERS, _NO_NUMBERS, np.empty(0, np.int8), np.empty(0), np.empty(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,8 @@ class Allocation:
     """One row per task; machine and P-state are -1 and the instants NaN unless the status is RAN or KILLED.
 
     A task with status RAN was given a machine and an interval; the interval may end after the window. One that
-    was KILLED used its interval and earns nothing.
+    was KILLED used its interval and earns nothing. `lost` are the runs that failing machines cut short, and `pieces`
+    those that ended because another task took the machine: the interval of such a task is that of its last stretch.
     """
 
     machine: Ints
@@ -52,7 +53,8 @@ class Allocation:
     start_s: Floats
     end_s: Floats
     status: Codes
-    lost: LostRuns = NO_LOST_RUNS
+    lost: BrokenRuns = NO_BROKEN_RUNS
+    pieces: BrokenRuns = NO_BROKEN_RUNS
 
     def __post_init__(self) -> None:
         dtypes = {
@@ -71,6 +73,15 @@ class Allocation:
     @property
     def n_tasks(self) -> int:
         return self.machine.size
+
+    @property
+    def broken(self) -> BrokenRuns:
+        """All runs that did not complete their task, the lost ones first."""
+        if not self.pieces.task.size:
+            return self.lost
+        names = BrokenRuns.__dataclass_fields__
+        rows = (np.concatenate((getattr(self.lost, name), getattr(self.pieces, name))) for name in names)
+        return BrokenRuns(*rows)
 
     @property
     def ran(self) -> Bools:

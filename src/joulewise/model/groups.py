@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from joulewise.model.allocation import Allocation, LostRuns
+from joulewise.model.allocation import Allocation, BrokenRuns
 from joulewise.model.arrays import Counts, Ints
 from joulewise.model.supply import Supply
 from joulewise.model.system import System
@@ -18,7 +18,8 @@ from joulewise.model.world import Outages, World
 Dealing: TypeAlias = Literal["in-turn", "least-load"]
 
 _COLUMNS = ("machine", "pstate", "start_s", "end_s", "status")
-_LOST_COLUMNS = ("pstate", "start_s", "end_s")
+_BROKEN_COLUMNS = ("pstate", "start_s", "end_s")
+_BROKEN = ("lost", "pieces")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +37,13 @@ class MachineGroup:
         """What an allocation of the whole world says of this group."""
         columns = {name: getattr(allocation, name)[self.task] for name in _COLUMNS}
         columns["machine"] = np.where(columns["machine"] < 0, -1, np.searchsorted(self.machine, columns["machine"]))
-        lost = allocation.lost
-        mine = np.isin(lost.task, self.task)
-        rows = [getattr(lost, name)[mine] for name in _LOST_COLUMNS]
-        task, machine = _places(self.task, lost.task[mine]), _places(self.machine, lost.machine[mine])
-        return Allocation(**columns, lost=LostRuns(task, machine, *rows))
+        return Allocation(**columns, **{name: self._rows_of(getattr(allocation, name)) for name in _BROKEN})
+
+    def _rows_of(self, broken: BrokenRuns) -> BrokenRuns:
+        mine = np.isin(broken.task, self.task)
+        rows = [getattr(broken, name)[mine] for name in _BROKEN_COLUMNS]
+        task, machine = _places(self.task, broken.task[mine]), _places(self.machine, broken.machine[mine])
+        return BrokenRuns(task, machine, *rows)
 
 
 def _places(numbers: Counts, some: Ints) -> Ints:
@@ -80,15 +83,16 @@ def together(n_tasks: int, groups: Sequence[MachineGroup], parts: Sequence[Alloc
         for name, column in columns.items():
             column[group.task] = getattr(part, name)
         columns["machine"][group.task[part.used]] = group.machine[part.machine[part.used]]
-    return Allocation(**columns, lost=_lost_together(groups, parts))
+    broken = {name: _broken_together(groups, [getattr(part, name) for part in parts]) for name in _BROKEN}
+    return Allocation(**columns, **broken)
 
 
-def _lost_together(groups: Sequence[MachineGroup], parts: Sequence[Allocation]) -> LostRuns:
+def _broken_together(groups: Sequence[MachineGroup], parts: Sequence[BrokenRuns]) -> BrokenRuns:
     pairs = list(zip(groups, parts, strict=True))
-    task = np.concatenate([group.task[part.lost.task] for group, part in pairs])
-    machine = np.concatenate([group.machine[part.lost.machine] for group, part in pairs])
-    rows = [np.concatenate([getattr(part.lost, name) for part in parts]) for name in _LOST_COLUMNS]
-    return LostRuns(task, machine, *rows)
+    task = np.concatenate([group.task[part.task] for group, part in pairs])
+    machine = np.concatenate([group.machine[part.machine] for group, part in pairs])
+    rows = [np.concatenate([getattr(part, name) for part in parts]) for name in _BROKEN_COLUMNS]
+    return BrokenRuns(task, machine, *rows)
 
 
 def _in_turn(world: World, n_groups: int) -> Counts:

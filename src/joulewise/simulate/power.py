@@ -90,28 +90,29 @@ def run_draws(world: World, allocation: Allocation) -> Draws:
     return Draws(start_s, end_s, power_w)
 
 
-def lost_draws(world: World, allocation: Allocation) -> Draws:
-    """One for each lost run."""
-    lost = allocation.lost
-    return Draws(lost.start_s, lost.end_s, _power_w(world, lost.task, lost.machine, lost.pstate))
+def broken_draws(world: World, allocation: Allocation) -> Draws:
+    """One for each run that did not complete its task."""
+    broken = allocation.broken
+    return Draws(broken.start_s, broken.end_s, _power_w(world, broken.task, broken.machine, broken.pstate))
 
 
 def standby_draws(world: World, allocation: Allocation) -> Draws:
     """What machines draw while they run nothing and are not down; all are idle at 0 s, and after a repair."""
     if world.system.standby is None:
         return Draws(np.empty(0), np.empty(0), np.empty(0))
-    machines, used, lost, outages = np.arange(world.system.n_machines), allocation.used, allocation.lost, world.outages
+    machines, outages = np.arange(world.system.n_machines), world.outages
+    used, broken = allocation.used, allocation.broken
     never_s, at_0_s, ever_s = (np.full(machines.size, at_s) for at_s in (-np.inf, 0.0, np.inf))
     rows = (
         (machines, never_s, at_0_s),
         (outages.machine, outages.start_s, outages.end_s),
         (machines, ever_s, ever_s),
         (allocation.machine[used], allocation.start_s[used], allocation.end_s[used]),
-        (lost.machine, lost.start_s, lost.end_s),
+        (broken.machine, broken.start_s, broken.end_s),
     )
     machine: Ints = np.concatenate([row[0] for row in rows])
     start_s, end_s = (np.concatenate([row[i] for row in rows]) for i in (1, 2))
-    is_run = np.arange(machine.size) >= machine.size - int(used.sum()) - lost.task.size
+    is_run = np.arange(machine.size) >= machine.size - int(used.sum()) - broken.task.size
     order = np.lexsort((start_s, machine))
     gap = np.flatnonzero(np.diff(machine[order]) == 0)
     before, after = order[gap], order[gap + 1]

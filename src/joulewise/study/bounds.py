@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
-TRIVIAL = "trivial"
+TRIVIAL, PREEMPTIVE = "trivial", "preemptive-prices"
+"""Bounds by reasoning on each task alone, and by prices where tasks or jobs may run in pieces."""
 
 
 def of_trivial_bounds(runs: pl.DataFrame, tasks: str) -> Iterator[str]:

@@ -93,9 +93,10 @@ def metric(
     form: Callable[[float], str] = two_digits,
     rank: int = 0,
     heading: str = "",
+    is_optional: bool = False,
 ) -> Column:
     """A number of each run, averaged over trials."""
-    return Column(RUNS, name, unit, meaning, True, is_measured, title, form, rank, heading)
+    return Column(RUNS, name, unit, meaning, True, is_measured, title, form, rank, heading, is_optional=is_optional)
 
 
 FIRST_COLUMNS = (
@@ -106,7 +107,7 @@ FIRST_COLUMNS = (
     Column(RUNS, "seed", "", "seed of the study"),
     label(
         RUNS, "bound",
-        "how bounds are proven: of utility by prices, or trivially (each task alone), of jobs that may be suspended by "
+        "how bounds are proven: of utility by prices, or trivially (each task alone), of what may be suspended by "
         "preemptive-prices; of bags by the duals of an lp; "
         "of fronts of utility by prices at a drop_below, none for objectives of chance; of facilities by "
         "facility-prices",

@@ -80,8 +80,15 @@ def _file_fields(owner: type) -> tuple[tuple[str, bool], ...]:
 
 
 @cache
-def _field_names(owner: type) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(owner))
+def _fields(owner: type) -> tuple[tuple[str, bool, Any], ...]:
+    """The fields of a section's parameters, whether they came later than stored runs, and their defaults."""
+    return tuple((field.name, bool(field.metadata.get("later")), field.default) for field in dataclasses.fields(owner))
+
+
+def _telling(parameters: Any) -> dict[str, Any]:
+    """The values that tell runs apart: all, but for defaults of what came later."""
+    values = ((name, getattr(parameters, name), later, default) for name, later, default in _fields(type(parameters)))
+    return {name: value for name, value, later, default in values if not (later and value == default)}
 
 
 class WorldParts(NamedTuple):
@@ -164,8 +171,7 @@ class Fingerprints:
     def _part(self, part: Part) -> str:
         """A section as text that says all that matters of it and nothing else."""
         if part not in self._parts:
-            owner: type = type(part.parameters)
-            values = {name: getattr(part.parameters, name) for name in _field_names(owner)} | {"source": part.source}
+            values = _telling(part.parameters) | {"source": part.source}
             for field, name in part.files():
                 if (content := self._content(name)) is not None:
                     values[field] = values[field].replace(name, content, 1)

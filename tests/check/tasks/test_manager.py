@@ -112,7 +112,7 @@ DAMAGE: dict[str, tuple[World, Manager, list[Run], list[Any], str]] = {
         "task 0: time over ETC of a task with status KILLED: found 1.0; expected more than 2.0 (the kill limit)",
     ),
     "killed after its time": (
-        day(), KILLER, [(1, 0.0, 11.0, KILLED)], [], "end_s of a run that was killed or lost: found 11.0",
+        day(), KILLER, [(1, 0.0, 11.0, KILLED)], [], "a run that was killed, lost or suspended: found 11.0",
     ),
     "run through an outage": (
         day(outages=OUTAGE), MANAGER, [(0, 10.0, 20.0, RAN)], [], "expected 30.0 or later, when its machine is up",

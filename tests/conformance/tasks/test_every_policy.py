@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from typing import Any
 
@@ -14,7 +15,7 @@ from joulewise.check.tasks.allocation import check_allocation
 from joulewise.check.tasks.recompute import recompute
 from joulewise.errors import InputError
 from joulewise.model import Allocation, Status, UtilityShapes, World, piecewise
-from joulewise.model.allocation import LostRuns
+from joulewise.model.allocation import BrokenRuns
 from joulewise.optimise.bounds import utility_ceiling
 from joulewise.policies.tasks.policy import Policy
 from joulewise.simulate.tasks.manager import Manager
@@ -27,8 +28,9 @@ from tests.strategies.needs import fit_for
 from tests.strategies.random_worlds import EXACT_INTERVALS, EXACT_UNITS_S, Scenario, scenarios
 from tests.strategies.simple_worlds import busy_world, simple_system, simple_workload
 
-COLUMNS = [field.name for field in dataclasses.fields(Allocation) if field.name != "lost"]
-LOST_COLUMNS = [field.name for field in dataclasses.fields(LostRuns)]
+BROKEN = ("lost", "pieces")
+COLUMNS = [field.name for field in dataclasses.fields(Allocation) if field.name not in BROKEN]
+BROKEN_COLUMNS = [field.name for field in dataclasses.fields(BrokenRuns)]
 ROUNDING = 1e-9
 
 every_policy = pytest.mark.parametrize("policy", EVERY_POLICY, ids=lambda policy: policy.title)
@@ -38,8 +40,9 @@ a_few = cases(divided_by=len(EVERY_POLICY))
 def assert_equal(found: Allocation, expected: Allocation) -> None:
     for name in COLUMNS:
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), name)
-    for name in LOST_COLUMNS:
-        np.testing.assert_array_equal(getattr(found.lost, name), getattr(expected.lost, name), f"lost {name}")
+    for part, name in itertools.product(BROKEN, BROKEN_COLUMNS):
+        here, there = (getattr(getattr(allocation, part), name) for allocation in (found, expected))
+        np.testing.assert_array_equal(here, there, f"{part}: {name}")
 
 
 def renamed(world: World) -> World:

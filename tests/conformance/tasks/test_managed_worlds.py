@@ -46,7 +46,8 @@ def test_every_run_conforms_and_stays_within_the_bound(kind: str, data: st.DataO
     scenario: ManagedScenario = data.draw(scenarios_of(kind))
     world = scenario.world
     is_bounded = world.workload.stretch is None or math.isinf(world.supply.budget_j)
-    bound = prove(world, "prices").utility_bound if is_bounded else math.inf
+    preempts = scenario.settings.get("preempts", False)
+    bound = prove(world, "prices", preempts=preempts).utility_bound if is_bounded else math.inf
     for policy in MANAGED_POLICIES:
         note(policy.title)
         outcome = conforming_run(world, scenario.manager(policy))

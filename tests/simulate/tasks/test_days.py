@@ -126,7 +126,7 @@ def test_uncertain_days_with_standby_and_failures() -> None:
     assert_days_equal_long_run(world, manager, 3)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "preempting"])
 @given(data=st.data(), name=st.sampled_from(POLICIES_BY_DAY), n_days=st.integers(2, 4))
 def test_days_equal_long_run_in_any_world(kind: str, data: st.DataObject, name: str, n_days: int) -> None:
     scenario: ManagedScenario = data.draw(KINDS[kind]())
@@ -201,4 +201,10 @@ def test_days_that_do_not_follow_each_other(
 def test_mapping_time_by_batch_size_is_refused() -> None:
     manager = Manager(POLICIES["max-max-upt"], mapping_time="given", mapping_model=(0.0, 1.0, 0.0))
     with pytest.raises(InputError, match=r"manager\.mapping_model"):
+        list(simulate_days([simple_workload(end_s=50.0)], 1, simple_system(), manager, Supply(day_s=50.0)))
+
+
+def test_suspended_tasks_are_refused() -> None:
+    manager = Manager(POLICIES["max-max-upt"], environment="polled", preempts=True)
+    with pytest.raises(InputError, match=r"manager\.preempts: found true; must be false day by day"):
         list(simulate_days([simple_workload(end_s=50.0)], 1, simple_system(), manager, Supply(day_s=50.0)))

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from joulewise.model import System, UtilityShapes, Workload, World, linear, step
-from joulewise.model.allocation import Allocation, Status
+from joulewise.model.allocation import Allocation, BrokenRuns, Status
 from joulewise.model.supply import Supply
 from joulewise.model.system import Standby
 from joulewise.model.workload import Tag
@@ -32,7 +32,7 @@ from tests.strategies.managed_worlds import KINDS, ManagedScenario
 from tests.strategies.random_worlds import Scenario, scenarios
 from tests.strategies.simple_worlds import simple_system, simple_workload
 from tests.twins.tasks import serial
-from tests.twins.tasks.managed import Lost, Plan, managed_plan, mixed
+from tests.twins.tasks.managed import Broken, Plan, managed_plan, mixed
 
 COLUMNS = ("machine", "pstate", "start_s", "end_s", "status")
 WAITING, RAN, DROPPED, KILLED = Status.WAITING, Status.RAN, Status.DROPPED, Status.KILLED
@@ -70,9 +70,12 @@ def assert_alike(allocation: Allocation, expected: Plan, policy: Policy) -> None
     for column in COLUMNS:
         found, wanted = getattr(allocation, column), getattr(expected, column)
         np.testing.assert_array_equal(found, wanted, f"{policy.title}: {column}", strict=True)
-    lost = allocation.lost
-    rows = zip(lost.task, lost.machine, lost.pstate, lost.start_s, lost.end_s, strict=True)
-    assert sorted(Lost(*row) for row in rows) == sorted(expected.lost)
+    assert sorted(broken_rows(allocation.lost)) == sorted(expected.lost)
+    assert sorted(broken_rows(allocation.pieces)) == sorted(expected.pieces)
+
+
+def broken_rows(runs: BrokenRuns) -> list[Broken]:
+    return [Broken(*row) for row in zip(runs.task, runs.machine, runs.pstate, runs.start_s, runs.end_s, strict=True)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -439,7 +442,7 @@ def test_failure_loses_the_run_and_its_queue_which_are_mapped_again() -> None:
     world = replace(one_machine(2), outages=Outages(np.array([0]), np.array([2.0]), np.array([5.0])))
     plan = twin_of(world)
     assert_plan(plan, [(0, 5.0, 9.0, RAN), (0, 9.0, 13.0, RAN)])
-    assert plan.lost == [Lost(0, 0, 0, 0.0, 2.0)]
+    assert plan.lost == [Broken(0, 0, 0, 0.0, 2.0)]
 
 
 def test_failure_between_runs_leaves_no_lost_run() -> None:

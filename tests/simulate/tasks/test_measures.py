@@ -12,7 +12,7 @@ import pytest
 
 from joulewise.check.tasks.recompute import recompute, run_energy_j
 from joulewise.model import Allocation, Outages, Standby, Status, Supply, System, Tag, Workload, World, linear
-from joulewise.model.allocation import LostRuns
+from joulewise.model.allocation import BrokenRuns
 from joulewise.simulate.tasks.measures import measures
 from joulewise.simulate.tasks.serial import Outcome
 from joulewise.study.tasks import tables as details
@@ -24,12 +24,19 @@ NEVER: Run = (-1, math.nan, math.nan, WAITING)
 ONE_SLEEPER = Standby(*(np.array([value]) for value in (10.0, 2.0, 50.0, 4.0, 6.0)))
 
 
-def allocation_of(runs: Sequence[Run], lost: Sequence[tuple[int, int, float, float]] = ()) -> Allocation:
-    """Tasks by machine, start, end and status, all in P-state 0; lost runs by task, machine, start and end."""
+Stretch = tuple[int, int, float, float]
+"""A run that did not complete its task: task, machine, start, end."""
+
+
+def allocation_of(runs: Sequence[Run], lost: Sequence[Stretch] = (), pieces: Sequence[Stretch] = ()) -> Allocation:
+    """Tasks by machine, start, end and status, and runs that did not complete them, all in P-state 0."""
     machine, start_s, end_s, status = (np.array(column) for column in zip(*runs, strict=True))
-    table = np.array(lost, float).reshape(-1, 4)
-    losses = LostRuns(table[:, 0], table[:, 1], np.zeros(len(lost), np.int8), table[:, 2], table[:, 3])
-    return Allocation(machine, np.where(machine < 0, -1, 0), start_s, end_s, status, losses)
+    return Allocation(machine, np.where(machine < 0, -1, 0), start_s, end_s, status, broken(lost), broken(pieces))
+
+
+def broken(rows: Sequence[Stretch]) -> BrokenRuns:
+    table = np.array(rows, float).reshape(-1, 4)
+    return BrokenRuns(table[:, 0], table[:, 1], np.zeros(len(rows), np.int8), table[:, 2], table[:, 3])
 
 
 def reported(world: World, allocation: Allocation) -> dict[str, Any]:
@@ -166,9 +173,27 @@ def test_killed_and_lost_runs_use_energy_and_earn_nothing() -> None:
     assert records["fate"].to_list() == ["killed", "ran", "waiting"]
     assert records["energy_j"].to_list() == [2000.0, 1000.0, None]
     assert run_energy_j(world, allocation)[:2] == [2000.0, 1000.0]
-    back = details.allocation_of(records, details.losses(allocation))
-    for name in ("task", "machine", "pstate", "start_s", "end_s"):
-        np.testing.assert_array_equal(getattr(back.lost, name), getattr(allocation.lost, name), strict=True)
+    assert_comes_back(world, allocation)
+
+
+def assert_comes_back(world: World, allocation: Allocation) -> None:
+    """Tables tell all of an allocation."""
+    tables = {"records": details.records(world, allocation), **details.broken_tables(allocation)}
+    back = details.allocation_of(tables)
+    for part in ("lost", "pieces"):
+        for name in ("task", "machine", "pstate", "start_s", "end_s"):
+            here, there = (getattr(getattr(one, part), name) for one in (back, allocation))
+            np.testing.assert_array_equal(here, there, strict=True)
+
+
+def test_all_stretches_of_a_suspended_task_use_energy_and_share_its_utility() -> None:
+    world = World(powered([2]), replace(tasks(2, 20.0), is_prorated=True))
+    allocation = allocation_of([(1, 15.0, 23.0, RAN), (0, 5.0, 15.0, RAN)], pieces=[(0, 0, 0.0, 5.0)])
+    found = reported(world, allocation)
+    assert (found["utility"], found["runs_lost"], found["runs_preempted"]) == (pytest.approx(1 + 10 / 13), 0, 1)
+    assert found["energy_j"] == 100.0 * (5 + 5 + 10)
+    assert details.records(world, allocation)["energy_j"].to_list() == run_energy_j(world, allocation) == [1000, 1000]
+    assert_comes_back(world, allocation)
 
 
 def test_shares_by_priority_and_by_group() -> None:

@@ -32,8 +32,8 @@ TOO_MANY_EVENTS = 20_000
 GOLDEN, MASK = 0x9E3779B97F4A7C15, 2**64 - 1
 
 
-class Lost(NamedTuple):
-    """A run that a failing machine cut short."""
+class Broken(NamedTuple):
+    """A run that did not complete its task: a failing machine cut it short, or it was suspended."""
 
     task: int
     machine: int
@@ -43,14 +43,15 @@ class Lost(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What is decided for each task, as in an allocation, and the runs that were lost, by their end."""
+    """What is decided for each task, as in an allocation, and the runs that were lost, or cut, by their end."""
 
     machine: Array
     pstate: Array
     start_s: Array
     end_s: Array
     status: Array
-    lost: list[Lost]
+    lost: list[Broken]
+    pieces: list[Broken]
 
 
 def managed_plan(
@@ -236,7 +237,8 @@ class _Managed:
         self.n_arrived, self.n_events, self.now_s = 0, 0, 0.0
         self.runs: list[list[Run]] = [[] for _ in self.machines]
         self.queues: list[list[Planned]] = [[] for _ in self.machines]
-        self.lost: list[tuple[Lost, Use]] = []
+        self.lost: list[tuple[Broken, Use]] = []
+        self.pieces: list[Broken] = []
         self.is_dropped = [False] * self.work.n_tasks
         self.is_fixed = [False] * self.work.n_tasks
         self.back_s = [-math.inf] * self.work.n_tasks
@@ -327,6 +329,7 @@ class _Managed:
 
     def event(self, now_s: float) -> float:
         """One mapping event; returns the instant at which its decisions take effect."""
+        n_before = self.n_arrived
         while self.n_arrived < self.work.n_tasks and self.arrival_s[self.n_arrived] <= now_s:
             self.n_arrived += 1
         self.advance(now_s)
@@ -352,6 +355,10 @@ class _Managed:
             self.permute(m, base_s[m])
         if self.manager.postponing == "next-day":
             self.postpone(event)
+        if self.manager.preempts:
+            self.advance(now_s)
+            for task in [task for task in self.mappable() if task >= n_before]:
+                self.preempt(task, now_s)
         return effect_s
 
     def mappable(self) -> list[int]:
@@ -412,7 +419,7 @@ class _Managed:
 
     def note_lost(self, run: Run) -> None:
         if run.start_s < math.inf:
-            lost = Lost(run.task, run.machine, run.pstate, run.start_s, run.fails_s)
+            lost = Broken(run.task, run.machine, run.pstate, run.start_s, run.fails_s)
             self.lost.append((lost, Use(run.start_s, run.fails_s, run.cost_w, run.boot_j)))
 
     def plan(self) -> Plan:
@@ -426,7 +433,7 @@ class _Managed:
                 plan.start_s[run.task], plan.end_s[run.task] = run.start_s, run.end_s
                 plan.status[run.task] = Status.KILLED if run.is_killed else Status.RAN
         lost = sorted((lost for lost, _ in self.lost), key=lambda lost: (lost.end_s, lost.machine))
-        return Plan(*plan, lost)
+        return Plan(*plan, lost, sorted(self.pieces, key=lambda piece: (piece.end_s, piece.machine)))
 
     # What the manager believes
 
@@ -509,6 +516,59 @@ class _Managed:
         for task in self.mappable():
             if task not in planned and not any(self.fits_day(event, c) for c in self.by_type(event, task)):
                 self.back_s[task] = event.today.end_s
+
+    # Suspending
+
+    def preempt(self, task: int, now_s: float) -> None:
+        """Let a task that has just come take the machine of a running one where that earns more."""
+        fastest = min(self.options[self.task_type[task]], key=lambda option: (option.exec_s, option.rank))
+        start_s = now_s + self.manager.checkpoint_s
+        end_s = start_s + fastest.exec_s
+        victims = [run for run in self.running(now_s) if self.kinds[run.machine] == fastest.kind]
+        victims = [run for run in victims if run.end_s > start_s and self.is_whole(run.task)]
+        if not victims:
+            return
+        victim = min(victims, key=lambda run: (self.worth_a_second(run, now_s), -run.task))
+        rest_s = victim.exec_s - (now_s - victim.start_s) + self.manager.restart_s
+        free_s = {m: max(start_s, at_s) for m, at_s in self.free_from(now_s, fastest.kind).items()}
+        free_s[victim.machine] = end_s
+        again = min(free_s, key=lambda m: (free_s[m], m))
+        gain = self.utility(task, end_s) - self.utility_if_it_waits(task, now_s)
+        loss = self.utility(victim.task, victim.end_s) - self.utility(victim.task, free_s[again] + rest_s)
+        if gain > 0 and gain > loss:
+            self.suspend(victim, start_s)
+            self.hold(task, victim.machine, fastest.pstate, start_s, fastest)
+            whole = self.option_on(again, Planned(victim.task, victim.pstate, 0.0, 0.0))
+            self.hold(victim.task, again, victim.pstate, free_s[again], whole._replace(exec_s=rest_s))
+
+    def running(self, now_s: float) -> list[Run]:
+        """The runs that began before now and have nothing behind them on their machines."""
+        return [runs[-1] for runs in self.runs if runs and runs[-1].start_s < now_s]
+
+    def is_whole(self, task: int) -> bool:
+        return all(piece.task != task for piece in self.pieces)
+
+    def worth_a_second(self, run: Run, now_s: float) -> float:
+        return self.utility(run.task, run.end_s) / (run.end_s - now_s)
+
+    def free_from(self, now_s: float, kind: int) -> dict[int, float]:
+        """When each machine of a type is done with what it has."""
+        mine = [m for m in self.machines if self.kinds[m] == kind]
+        return {m: max([now_s, *(run.end_s for run in self.runs[m])]) for m in mine}
+
+    def utility_if_it_waits(self, task: int, now_s: float) -> float:
+        options = self.options[self.task_type[task]]
+        return max(self.utility(task, min(self.free_from(now_s, o.kind).values()) + o.exec_s) for o in options)
+
+    def suspend(self, run: Run, at_s: float) -> None:
+        self.runs[run.machine].remove(run)
+        self.pieces.append(Broken(run.task, run.machine, run.pstate, run.start_s, at_s))
+
+    def hold(self, task: int, m: int, pstate: int, start_s: float, option: Option) -> None:
+        end_s = start_s + option.exec_s
+        run = Run(task, m, pstate, start_s, option.exec_s, option.cost_w, 0.0, start_s, end_s, is_killed=False)
+        self.runs[m].append(run)
+        self.is_fixed[task] = True
 
     # Limits
 

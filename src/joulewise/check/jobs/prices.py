@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joulewise.check.gains import gains_of
-from joulewise.check.jobs.pieces import gains_in_pieces
+from joulewise.check.pieces import gains_in_pieces
 from joulewise.check.priced import PricedChoices, PricedMarket, energy_income, period_edges_s, priced
 from joulewise.model.arrays import Floats
 from joulewise.model.jobs import JobWorld

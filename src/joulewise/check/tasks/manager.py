@@ -11,6 +11,7 @@ from joulewise.check.findings import RELATIVE_TOLERANCE, findings, rounding_s
 from joulewise.check.runs import SoundRuns
 from joulewise.check.tasks.case import ManagedCase, Rule
 from joulewise.check.tasks.limits import days_stay_within_budget, power_stays_below_the_cap
+from joulewise.check.tasks.pieces import RULES_OF_PIECES, goes_on, takes_a_machine
 from joulewise.check.tasks.waiting import drops_were_hopeless, waiting_needs_a_queue
 from joulewise.model import Status
 from joulewise.model.arrays import Bools, Floats
@@ -111,7 +112,8 @@ def _seen_inside_the_window(case: ManagedCase) -> Iterator[str]:
 def _start_has_a_cause(case: ManagedCase) -> Iterator[str]:
     """A batch start is a mapping event that found the machine idle, or woke it up, or the end of the task before.
 
-    In the polled environment only the mapping event counts: no machine has a queue.
+    In the polled environment only the mapping event counts: no machine has a queue. Where tasks are suspended, others
+    start when the checkpoint is written, and they go on when that is done, or behind another run.
     """
     queue = case.runs.by_machine(then=case.runs.start_s)
     boot_s = case.boot_s[case.world.system.machine_type[queue.machine]]
@@ -120,6 +122,7 @@ def _start_has_a_cause(case: ManagedCase) -> Iterator[str]:
     if case.manager.environment == "queued":
         caused |= queue.right_after_another | _is_repaired(case, queue)
         expected = "a mapping event, or the end of the task before on its machine"
+    caused |= takes_a_machine(queue) | goes_on(queue)
     yield from findings("start_s", queue.task[~caused], queue.start_s[~caused], expected)
 
 
@@ -148,6 +151,7 @@ RULES_OF_ANY_MANAGER: tuple[Rule, ...] = (
     _late_arrivals_wait,
     _goes_to_its_best_types,
     _too_long_runs_are_killed,
+    *RULES_OF_PIECES,
 )
 
 RULES_OF_MODE: Mapping[str, tuple[Rule, ...]] = {

@@ -8,27 +8,29 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joulewise.check.gains import gains_of
+from joulewise.check.pieces import gains_in_pieces
 from joulewise.check.priced import PricedChoices, PricedMarket, energy_income, period_edges_s, priced
 from joulewise.model import World
 from joulewise.model.arrays import Floats
 
 
-def dual_value(world: World, per_s: Floats, per_j: ArrayLike = 0.0) -> float:
+def dual_value(world: World, per_s: Floats, per_j: ArrayLike = 0.0, *, preempts: bool = False) -> float:
     """The bound on utility that prices prove, not rounded up: the owner's income plus every task's best gain.
 
     `per_s` is a price per machine-second by [machine type, slot], the slots of equal length from 0 to the end of
     the counted window, or of that closed for prices; `per_j` one per joule spent in each counted day of a daily
-    budget, or else in the window. A completion at a jump of the utility counts as one just before it. Raises
-    InputError for prices that do not fit.
+    budget, or else in the window. A completion at a jump of the utility counts as one just before it. With `preempts`
+    a task may run in pieces, all of one option. Raises InputError for prices that do not fit.
     """
-    market = _market(world, per_s, per_j)
+    market, gains = _market(world, per_s, per_j), best_gains(world, per_s, per_j, preempts=preempts)
     machine_time = world.system.counts @ market.paid[:, -1]
-    return float(machine_time + _energy_income(world, market) + gains_of(market).sum())
+    return float(machine_time + _energy_income(world, market) + gains.sum())
 
 
-def best_gains(world: World, per_s: Floats, per_j: ArrayLike) -> Floats:
+def best_gains(world: World, per_s: Floats, per_j: ArrayLike, *, preempts: bool = False) -> Floats:
     """The most that each task gains at these prices over all its runs, and 0 if none gains it anything."""
-    return gains_of(_market(world, per_s, per_j))
+    market = _market(world, per_s, per_j)
+    return gains_in_pieces(market, per_s) if preempts else gains_of(market)
 
 
 def _market(world: World, per_s: Floats, per_j: ArrayLike) -> PricedMarket:

@@ -30,14 +30,16 @@ def recompute(world: World, allocation: Allocation) -> dict[str, float | int]:
     arrived = [work.start_s <= at_s <= work.end_s for at_s in work.arrival_s.tolist()]
     runs = _runs(world, allocation)
     window = _window(world, runs)
-    earned = {run.task: _earned(world, run) for run in runs if status[run.task] is Status.RAN and not run.is_lost}
-    done = [run for run in runs if run.task in earned and not run.is_lost]
+    done = [run for run in runs if status[run.task] is Status.RAN and run.is_whole]
+    pieces = _pieces(runs)
+    earned = {run.task: _earned(world, run, pieces.get(run.task, ())) for run in done}
     completed = {run.task for run in done if work.start_s < run.end_s <= work.end_s}
     fates = [(status[task] if arrived[task] else None, task in completed) for task in range(allocation.n_tasks)]
     return {
         "utility": math.fsum(earned.values()),
         **_counts(fates),
-        "runs_lost": sum(work.start_s < end_s <= work.end_s for end_s in allocation.lost.end_s.tolist()),
+        "runs_lost": sum(work.start_s < run.end_s <= work.end_s for run in runs if run.is_lost),
+        **_of_pieces(world, runs),
         **(energies := _energies(world, runs, *window)),
         **_machine_time(world, runs, *window, energies["exhausted_s"]),
         **_priorities(world, earned, fates),
@@ -45,19 +47,38 @@ def recompute(world: World, allocation: Allocation) -> dict[str, float | int]:
     }
 
 
+def _pieces(runs: Sequence[_Spell]) -> dict[int, list[_Spell]]:
+    """The stretches after which tasks were suspended, by task."""
+    pieces: dict[int, list[_Spell]] = {}
+    for run in runs:
+        if run.is_cut:
+            pieces.setdefault(run.task, []).append(run)
+    return pieces
+
+
+def _of_pieces(world: World, runs: Sequence[_Spell]) -> dict[str, float | int]:
+    """How many runs were suspended in the window, if any were."""
+    start_s, end_s = world.workload.start_s, world.workload.end_s
+    n_preempted = sum(run.is_cut and start_s < run.end_s <= end_s for run in runs)
+    return {"runs_preempted": n_preempted} if n_preempted else {}
+
+
 def run_energy_j(world: World, allocation: Allocation) -> list[float]:
-    """The energy of each task's run inside the window; NaN for a task without a run, or without power figures."""
-    energy_j = [math.nan] * allocation.n_tasks
+    """The energy of each task's running inside the window; NaN for a task without a run, or without power figures."""
     runs = _runs(world, allocation)
     start_s, end_s = _window(world, runs)
+    energy_j = {run.task: 0.0 for run in runs if run.is_whole}
     for run in runs:
         if not run.is_lost:
-            energy_j[run.task] = _inside_s(run, start_s, end_s) * run.power_w
-    return energy_j
+            energy_j[run.task] += _inside_s(run, start_s, end_s) * run.power_w
+    return [energy_j.get(task, math.nan) for task in range(allocation.n_tasks)]
 
 
 class _Spell(NamedTuple):
-    """A machine at a power from an instant to another, with a task or without (-1)."""
+    """A machine at a power from an instant to another, with a task or without (-1).
+
+    A task's run may have been lost with the machine, or cut: the task was suspended.
+    """
 
     machine: int
     start_s: float
@@ -65,6 +86,12 @@ class _Spell(NamedTuple):
     power_w: float
     task: int = -1
     is_lost: bool = False
+    is_cut: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing followed it."""
+        return not (self.is_lost or self.is_cut)
 
 
 def _inside_s(run: _Spell, from_s: float, to_s: float) -> float:
@@ -84,11 +111,15 @@ def _runs(world: World, allocation: Allocation) -> list[_Spell]:
     names = ("machine", "pstate", "start_s", "end_s")
     tasks = zip(range(allocation.n_tasks), *(getattr(allocation, name).tolist() for name in names), strict=True)
     used = [row for row, code in zip(tasks, allocation.status.tolist(), strict=True) if code in _USED]
-    lost = zip(*(getattr(allocation.lost, name).tolist() for name in ("task", *names)), strict=True)
-    rows = [*((row, False) for row in used), *((row, True) for row in lost)]
+    lost, cut = (
+        zip(*(getattr(broken, name).tolist() for name in ("task", *names)), strict=True)
+        for broken in (allocation.lost, allocation.pieces)
+    )
+    rows = [*((row, False, False) for row in used), *((row, True, False) for row in lost),
+            *((row, False, True) for row in cut)]  # fmt: skip
     return sorted(
-        _Spell(machine, start_s, end_s, _power_w(world, task, machine, pstate), task, is_lost)
-        for (task, machine, pstate, start_s, end_s), is_lost in rows
+        _Spell(machine, start_s, end_s, _power_w(world, task, machine, pstate), task, is_lost, is_cut)
+        for (task, machine, pstate, start_s, end_s), is_lost, is_cut in rows
     )
 
 
@@ -101,11 +132,12 @@ def _power_w(world: World, task: int, machine: int, pstate: int) -> float:
     return world.supply.pue * float(system.power_w[choice])
 
 
-def _earned(world: World, run: _Spell) -> float:
-    """What a task earned in the window by a run to its end."""
+def _earned(world: World, run: _Spell, pieces: Sequence[_Spell]) -> float:
+    """What a task earned in the window by a run to its end, behind stretches after which it was suspended."""
     work = world.workload
     if work.is_prorated:
-        share = _inside_s(run, work.start_s, work.end_s) / (run.end_s - run.start_s)
+        inside_s = math.fsum(_inside_s(stretch, work.start_s, work.end_s) for stretch in (*pieces, run))
+        share = inside_s / math.fsum(stretch.end_s - stretch.start_s for stretch in (*pieces, run))
     else:
         share = 1.0 if work.start_s < run.end_s <= work.end_s else 0.0
     return share * utility_of(world.workload, run.task, run.end_s)

@@ -20,9 +20,9 @@ def drops_were_hopeless(case: ManagedCase) -> Iterator[str]:
     Machines are free ever later from event to event, as long as they do what is expected, so what was hopeless at
     one is so at the last; and once all runs have ended, the next event leaves no task waiting unless the manager
     may hold tasks back. A task that is judged by idle machines alone, or by a threshold that follows the load, may be
-    hopeless at one event and not at the next.
+    hopeless at one event and not at the next; so may any task where machines become free by suspending others.
     """
-    if case.manager.dropping_by == "idle" or case.manager.follows_load:
+    if case.manager.dropping_by == "idle" or case.manager.follows_load or case.manager.preempts:
         return
     work, end_s = case.world.workload, case.world.workload.end_s
     if not case.is_as_planned or isinstance(case.clock, Unknown) or (case.may_hold_back and math.isinf(end_s)):

@@ -201,13 +201,18 @@ def give_back(batch, i, at_s):
 
 
 @inlined
+def note_broken(broken, i, machine, pstate, start_s, end_s):
+    """Note a run that does not complete its task."""
+    row = broken.size[0]
+    broken.task[row], broken.machine[row], broken.pstate[row] = i, machine, pstate
+    broken.start_s[row], broken.end_s[row] = start_s, end_s
+    broken.size[0] += 1
+
+
+@inlined
 def lose(world, state, i, machine, start_s, down_s):
     """Note that an outage cuts a run short and gives the task back."""
-    losses, row = state.losses, state.losses.size[0]
-    losses.task[row], losses.machine[row] = i, machine
-    losses.pstate[row] = world.options.pstate[state.batch.choice[i]]
-    losses.start_s[row], losses.end_s[row] = start_s, down_s
-    losses.size[0] += 1
+    note_broken(state.losses, i, machine, world.options.pstate[state.batch.choice[i]], start_s, down_s)
     give_back(state.batch, i, down_s)
 
 
@@ -234,6 +239,7 @@ def fix(world, state, i, m, start_s, end_s):
     plan.machine[i], plan.pstate[i] = m, world.options.pstate[state.batch.choice[i]]
     plan.start_s[i], plan.end_s[i] = start_s, end_s
     plan.status[i] = KILLED if world.stretch[i] > world.rules.kill_factor else RAN
+    state.last_task[m] = i
 
 
 @shared

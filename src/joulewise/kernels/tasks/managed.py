@@ -30,6 +30,7 @@ from joulewise.kernels.tasks.greedy import is_hopeless, map_greedily, map_under_
 from joulewise.kernels.tasks.live_prices import adjust_prices, first_prices
 from joulewise.kernels.tasks.machines import NOBODY, open_machines
 from joulewise.kernels.tasks.orders import map_in_order, permute, random_part
+from joulewise.kernels.tasks.preempt import preempt_for_newcomers
 from joulewise.kernels.tasks.rolling import (
     MAKESPAN,
     WORTH,
@@ -305,6 +306,7 @@ def map_managed(world, state, end_s, most_events, is_last):
         if not now_s < np.inf or now_s > end_s or is_over:
             break
         happened += 1
+        n_before = clock.counts[ARRIVED]
         passed_s = count_event(clock, world.limits, now_s, is_regular)
         if world.rules.program == WORTH:
             fade(state.rolling, passed_s)
@@ -314,6 +316,8 @@ def map_managed(world, state, end_s, most_events, is_last):
         decide(world, state, horizon_s)
         clock.instants[LAST] = now_s
         close_mapping(world, state, passed_s, effect_s)
+        if world.rules.preempts:
+            preempt_for_newcomers(world, state, n_before, now_s)
     if is_last:
         finish(world, state)
     return happened

@@ -51,6 +51,9 @@ class Rules(NamedTuple):
     follows_load: bool
     postpones: bool
     by_type: bool
+    preempts: bool
+    checkpoint_s: float
+    restart_s: float
     random_seed: np.uint64
 
 
@@ -117,8 +120,8 @@ REGULAR, ARRIVED, UNFIXED, WORKED, COUNTED, LATE = 0, 1, 2, 3, 4, 5
 
 
 @record
-class Losses(NamedTuple):
-    """Runs cut short by failing machines: `size[0]` rows."""
+class Broken(NamedTuple):
+    """Runs that did not complete their task, cut short by failing machines or suspended: `size[0]` rows."""
 
     size: NDArray[np.int64]
     task: NDArray[np.int32]
@@ -153,9 +156,9 @@ def new_clock() -> ManagerClock:
     return ManagerClock(np.array([0.0, 0.0, NO_EVENT_S, 0.0]), np.array([-1, 0, 0, 0, 0, 0], np.int64))
 
 
-def new_losses(n: int) -> Losses:
-    """Room for n lost runs."""
-    return Losses(
+def new_broken(n: int) -> Broken:
+    """Room for n such runs."""
+    return Broken(
         np.zeros(1, np.int64), np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int8),
         np.empty(n), np.empty(n),
     )  # fmt: skip
@@ -189,7 +192,10 @@ class ManagedWorld(NamedTuple):
 
 @record
 class ManagedState(NamedTuple):
-    """How far a run has come, and what it has decided."""
+    """How far a run has come, and what it has decided; `last_task` is by machine whose run is the last fixed there.
+
+    Where tasks may be suspended, `pieces` are the stretches that were cut, and `is_cut` says by task who was.
+    """
 
     clock: ManagerClock
     batch: Batch
@@ -197,5 +203,8 @@ class ManagedState(NamedTuple):
     ledger: Ledger
     prices: LivePrices
     rolling: Rolling
-    losses: Losses
+    losses: Broken
+    pieces: Broken
+    is_cut: NDArray[np.bool_]
+    last_task: NDArray[np.int64]
     plan: TaskPlan

@@ -21,19 +21,16 @@ from joulewise.model.clusters import JobTypes
 from joulewise.model.horizon import closed, earned_later
 from joulewise.model.jobs import JobWorld
 from joulewise.optimise.bounds import BoundKind, ceiling
-from joulewise.optimise.jobs.pieces import MarketInPieces
+from joulewise.optimise.pieces import MarketInPieces, bound_in_pieces
 from joulewise.optimise.price_market import (
     STAGES,
     Certificate,
     PriceBound,
     PriceMarket,
-    Stage,
     energy_periods,
     least_standby_w,
 )
 from joulewise.policies.layout import tasks_of, utilities_of
-
-_IN_PIECES = Stage(300.0, 8, 1, 0.05, 0.05)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +65,7 @@ def job_bound(world: JobWorld, kind: BoundKind = "prices", *, preempts: bool = F
     """
     if kind == "trivial" or not world.types.n_options:
         return JobBound("trivial", job_ceiling(world), preempts=preempts)
-    best = (_bound_in_pieces if preempts else _bound)(world)
+    best = bound_in_pieces(job_market(world)) if preempts else _bound(world)
     return JobBound("prices", best.value, best.certificate, preempts)
 
 
@@ -76,16 +73,6 @@ def _bound(world: JobWorld) -> PriceBound:
     """The best of the prices that a search finds and of no prices."""
     market = job_market(world)
     return min(market.search(STAGES), market.for_nothing(), key=lambda bound: bound.value)
-
-
-def _bound_in_pieces(world: JobWorld) -> PriceBound:
-    """The same for jobs that run in pieces, from the prices of whole ones; none where runs save standby energy."""
-    market = job_market(world, preempts=True)
-    for_nothing = market.for_nothing()
-    if (market.facts.runs.cost_w < 0).any():  # no second costs least where energy does
-        return for_nothing
-    certificate = market.improve(job_market(world).search(STAGES).certificate, _IN_PIECES)
-    return min(PriceBound(market.bound(certificate), certificate), for_nothing, key=lambda bound: bound.value)
 
 
 def certified_job_bound(world: JobWorld, certificate: Certificate, *, preempts: bool = False) -> float:

@@ -17,6 +17,7 @@ from joulewise.model.horizon import closed, earned_later
 from joulewise.model.workload import Workload
 from joulewise.model.world import World
 from joulewise.optimise.bounds import maximum_utility
+from joulewise.optimise.pieces import MarketInPieces, bound_in_pieces
 from joulewise.optimise.price_market import (
     MOST_CHEAPEST,
     STAGES,
@@ -32,11 +33,13 @@ from joulewise.policies.layout import layout_of
 _MOST_LEVELS = 8
 
 
-def price_bound(world: World) -> PriceBound:
+def price_bound(world: World, *, preempts: bool = False) -> PriceBound:
     """Search prices for a tight bound on the utility of the counted window, within the energy budget.
 
-    Takes a few seconds for a day of 50,000 tasks.
+    With `preempts` tasks may run in pieces, all of one option. Takes a few seconds for a day of 50,000 tasks.
     """
+    if preempts:
+        return bound_in_pieces(market_of(world))
     market = market_of(world)
     best = market.search(STAGES)
     if best.value <= maximum_utility(world):  # what free machines would let tasks earn, at least
@@ -44,12 +47,12 @@ def price_bound(world: World) -> PriceBound:
     return min(best, market.for_nothing(), key=lambda bound: bound.value)
 
 
-def certified_bound(world: World, certificate: Certificate) -> float:
+def certified_bound(world: World, certificate: Certificate, *, preempts: bool = False) -> float:
     """The bound that prices prove, in one pass; it is valid for any prices. Raises InputError on a misfit."""
-    return market_of(world).certified(certificate)
+    return market_of(world, preempts=preempts).certified(certificate)
 
 
-def market_of(world: World) -> PriceMarket:
+def market_of(world: World, *, preempts: bool = False) -> PriceMarket:
     """The tasks of a world and what there is for them, in its window or in one closed for prices."""
     options = layout_of(world).options
     share_s = options.exec_s / world.system.counts[options.machine_type]
@@ -58,7 +61,8 @@ def market_of(world: World) -> PriceMarket:
     window = CountedWindow(work.start_s, work.end_s, period_s, work.is_prorated)
     later = earned_later(world.workload, work.end_s, options.first)
     facts = TaskMarket(*layout_of(world), _runs(world, work), window, later)
-    return PriceMarket(facts, world.system.counts, _budgets_j(world, edges_s))
+    kind = MarketInPieces if preempts else PriceMarket
+    return kind(facts, world.system.counts, _budgets_j(world, edges_s))
 
 
 def _budgets_j(world: World, edges_s: Floats) -> Floats:

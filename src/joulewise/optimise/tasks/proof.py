@@ -37,9 +37,9 @@ class Proof:
         return Proof(stored["kind"], most, bound, certificate)
 
 
-def prove(world: World, kind: BoundKind) -> Proof:
-    """The proof of a world by prices, or by reasoning on each task alone."""
+def prove(world: World, kind: BoundKind, *, preempts: bool = False) -> Proof:
+    """The proof of a world by prices, where tasks may run in pieces or not, or by reasoning on each task alone."""
     if kind == "prices":
-        bound = price_bound(world)
+        bound = price_bound(world, preempts=preempts)
         return Proof("prices", maximum_utility(world), bound.value, bound.certificate)
     return Proof("trivial", maximum_utility(world), utility_ceiling(world))

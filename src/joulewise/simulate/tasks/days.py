@@ -15,7 +15,7 @@ from joulewise.kernels.choice import in_order
 from joulewise.kernels.layout import DROPPED, WAITING
 from joulewise.kernels.tasks.crowd import fill_crowd
 from joulewise.kernels.tasks.machines import NOBODY
-from joulewise.kernels.tasks.state import ARRIVED, COUNTED, IN_ORDER, SUFFERAGE, UNFIXED, WORKED, Losses
+from joulewise.kernels.tasks.state import ARRIVED, COUNTED, IN_ORDER, SUFFERAGE, UNFIXED, WORKED, Broken
 from joulewise.kernels.tasks.type_queues import fill_queues
 from joulewise.model.allocation import Allocation, Status
 from joulewise.model.arrays import Counts
@@ -142,6 +142,8 @@ def _problems(manager: Manager, n_days: int) -> Iterator[Problem]:
         yield Problem("n_days", f"found {n_days}", "must be 1 or more")
     if manager.groups > 1:
         yield Problem("manager.groups", f"found {manager.groups}", "must be 1 day by day", "simulate all days at once")
+    if manager.preempts:
+        yield Problem("manager.preempts", "found true", "must be false day by day", "simulate all days at once")
     if manager.mapping_time == "given" and any(manager.mapping_model[1:]):
         found = "found a mapping time that depends on the number of tasks"
         allowed = "day by day, how many will have arrived at the next event is not known"
@@ -268,7 +270,7 @@ def _hand_over_heap(before: Engine, after: Engine, kept: Counts, row: Counts) ->
     new.items[: items.size] = items[in_order(new.value[items], new.completion_s[items], items)]
 
 
-def _hand_over_losses(old: Losses, new: Losses, row: Counts, from_s: float) -> None:
+def _hand_over_losses(old: Broken, new: Broken, row: Counts, from_s: float) -> None:
     """Keep the runs that will be lost after an instant."""
     lost = np.flatnonzero(old.end_s[: old.size[0]] > from_s)
     for name in ("machine", "pstate", "start_s", "end_s"):

@@ -18,10 +18,10 @@ from joulewise.kernels.linear import REASONS, SOLVED
 from joulewise.kernels.live_prices import Gains
 from joulewise.kernels.tasks import energy, rolling, state
 from joulewise.kernels.tasks.live_prices import new_prices
-from joulewise.kernels.tasks.machines import Downtimes, Standing, new_machines
+from joulewise.kernels.tasks.machines import NOBODY, Downtimes, Standing, new_machines
 from joulewise.kernels.tasks.managed import map_managed
 from joulewise.kernels.tasks.state import ManagedState, ManagedWorld
-from joulewise.model.allocation import Allocation, LostRuns
+from joulewise.model.allocation import Allocation, BrokenRuns
 from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.world import World
 from joulewise.policies.layout import layout_of
@@ -139,9 +139,12 @@ class Engine:
 
     def allocation(self) -> Allocation:
         """What was decided so far."""
-        losses = self.state.losses
-        columns: Any = (column[: losses.size[0]] for column in losses[1:])
-        return Allocation(*self.state.plan, LostRuns(*columns))
+        return Allocation(*self.state.plan, _broken_runs(self.state.losses), _broken_runs(self.state.pieces))
+
+
+def _broken_runs(broken: state.Broken) -> BrokenRuns:
+    columns: Any = (column[: broken.size[0]] for column in broken[1:])
+    return BrokenRuns(*columns)
 
 
 def _managed_world(world: World, manager: Manager, seed64: int) -> ManagedWorld:
@@ -181,7 +184,10 @@ def _new_state(world: World, manager: Manager, setting: ManagedWorld, n_recorded
         ledger=energy.new_ledger(n_days, n_options, n_edges),
         prices=new_prices(n_types, _gains(world), n_recorded),
         rolling=rolling.new_rolling(setting.rules.program, setting.options, cost_j, n_types, n_recorded),
-        losses=state.new_losses(world.outages.machine.size),
+        losses=state.new_broken(world.outages.machine.size),
+        pieces=state.new_broken(n_tasks if manager.preempts else 0),
+        is_cut=np.zeros(n_tasks if manager.preempts else 0, np.bool_),
+        last_task=np.full(system.n_machines, NOBODY, np.int64),
         plan=empty_plan(n_tasks),
     )
 
@@ -216,6 +222,7 @@ def managed_problems(world: World, manager: Manager) -> Iterator[Problem]:
         found = f"found {manager.energy_filter} without a budget"
         yield Problem("manager.energy_filter", found, "shares out a budget", "give supply.budget")
     yield from _postponing_problems(world, manager)
+    yield from _preempting_problems(world, manager)
     needs_power = manager.policy.is_weighted or (manager.policy.is_priced and math.isfinite(supply.budget_j))
     if needs_power and world.system.power_w is None:
         found = f"the policy {manager.policy.name} looks at energy, but the system has no power figures"
@@ -237,6 +244,19 @@ def _postponing_problems(world: World, manager: Manager) -> Iterator[Problem]:
         found = f"found {manager.postponing} in a world with a power cap or failures"
         allowed = "what a cap or a repair allows later in the day would be postponed as well"
         yield Problem("manager.postponing", found, allowed, 'use "each-event"')
+
+
+def _preempting_problems(world: World, manager: Manager) -> Iterator[Problem]:
+    """Where tasks cannot be suspended: a suspended task uses time and energy that nobody planned."""
+    standby, has_limits = world.system.standby, world.supply.is_limited
+    sleeps = standby is not None and bool(np.isfinite(standby.sleep_after_s).any())
+    is_uncertain = world.workload.stretch is not None or world.outages.machine.size > 0
+    reasons = {"limits of energy or power": has_limits, "uncertain times or failures": is_uncertain,
+               "machines that sleep": sleeps}  # fmt: skip
+    if manager.preempts and any(reasons.values()):
+        found = f"found true in a world with {' and '.join(reason for reason, holds in reasons.items() if holds)}"
+        allowed = "what suspended tasks take in addition is not planned there"
+        yield Problem("manager.preempts", found, allowed, "leave preempts out")
 
 
 def _cap_problems(world: World, cap_w: Floats) -> Iterator[Problem]:
@@ -297,7 +317,8 @@ def _goes_by_type(policy: Policy) -> bool:
 def _rules(world: World, manager: Manager, seed64: int) -> state.Rules:
     model = manager.mapping_model if manager.mapping_time == "given" else (0.0, 0.0, 0.0)
     has_tariff = manager.follows_tariff and world.supply.tariff is not None
-    is_certain = world.workload.stretch is None and world.outages.machine.size == 0
+    is_sure = world.workload.stretch is None and world.outages.machine.size == 0
+    is_certain = is_sure and not manager.preempts  # a machine whose task is suspended may be free sooner
     drops_by_idle, postpones = manager.dropping_by == "idle", manager.postponing == "next-day"
     is_split, at_random = manager.policy.program == "makespan", manager.policy.rule == "at-random"
     by_type = _goes_by_type(manager.policy)
@@ -326,6 +347,9 @@ def _rules(world: World, manager: Manager, seed64: int) -> state.Rules:
         follows_load=manager.follows_load,
         postpones=postpones,
         by_type=by_type,
+        preempts=manager.preempts,
+        checkpoint_s=manager.checkpoint_s,
+        restart_s=manager.restart_s,
         random_seed=np.uint64(seed64),
     )
 

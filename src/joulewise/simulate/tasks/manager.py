@@ -22,6 +22,9 @@ MappingTime: TypeAlias = Literal["free", "given", "measured"]
 DroppingBy: TypeAlias = Literal["all", "idle"]
 Postponing: TypeAlias = Literal["each-event", "next-day"]
 
+_OVERHEADS = ("checkpoint_s", "restart_s")
+"""Times that suspending costs."""
+
 _CHOICES = {
     "environment": get_args(Environment),
     "energy_filter": get_args(Filter),
@@ -61,6 +64,11 @@ class Manager:
 
     **Groups.** With several `groups` the machines are divided evenly, and each group has a manager of its own that
     knows its machines, its share of the energy, and the tasks dealt to it: `dealing` says how.
+
+    **Suspending.** With `preempts`, in the polled environment, a task that comes and gets no machine may suspend a
+    running task where that earns more: that one writes a checkpoint for `checkpoint_s`, at once gets the machine of its
+    type that is free first, and goes on there for `restart_s` longer, in the P-state it had. Each task is suspended
+    once at most.
     """
 
     policy: Policy
@@ -84,12 +92,15 @@ class Manager:
     groups: int = 1
     dealing: Dealing = "in-turn"
     postponing: Postponing = "each-event"
+    preempts: bool = False
+    checkpoint_s: float = 0.0
+    restart_s: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.policy, Policy):
             advice = 'find_policy("max-max-upt") gives one by its name'
             raise InputError(Problem("manager.policy", f"found {self.policy!r}", "must be a policy", advice))
-        for name in ("dropping_threshold", "mapping_interval_s", "leniency", "weight", "kill_factor"):
+        for name in (*_OVERHEADS, "dropping_threshold", "mapping_interval_s", "leniency", "weight", "kill_factor"):
             object.__setattr__(self, name, float(getattr(self, name)))
         object.__setattr__(self, "class_thresholds", MappingProxyType(dict(self.class_thresholds)))
         raise_if_any(_problems(self))
@@ -131,6 +142,10 @@ def _number_problems(manager: Manager) -> Iterator[Problem]:
     if not manager.kill_factor >= 1:
         found, allowed = f"found {manager.kill_factor}", "must be 1 or more: a task may run as long as estimated"
         yield Problem("manager.kill_factor", found, allowed)
+    for name in _OVERHEADS:
+        value = getattr(manager, name)
+        if not (value >= 0 and math.isfinite(value)):
+            yield Problem(f"manager.{name.removesuffix('_s')}", f"found {value} s", "must be 0 s or more, and finite")
     if manager.groups < 1:
         yield Problem("manager.groups", f"found {manager.groups}", "must be 1 (one manager for all) or more")
     if not 1 <= manager.permuted <= MOST_PERMUTED:
@@ -164,9 +179,21 @@ def _fit_problems(manager: Manager) -> Iterator[Problem]:
     if manager.dropping_by == "idle" and manager.environment == "queued":
         found, allowed = f"found {manager.dropping_by!r}", 'must be "all" where machines have queues'
         yield Problem("manager.dropping_by", found, allowed, 'set environment = "polled"')
+    if manager.preempts:
+        yield from _preempting_problems(manager)
     if manager.postponing == "next-day" and manager.environment == "polled":
         found, allowed = f"found {manager.postponing!r}", 'must be "each-event" where only idle machines get tasks'
         yield Problem("manager.postponing", found, allowed, 'set environment = "queued"')
+
+
+def _preempting_problems(manager: Manager) -> Iterator[Problem]:
+    """Tasks are suspended at mapping events that take no time, where nothing waits behind them on their machines."""
+    if manager.environment == "queued":
+        found, allowed = "found true where machines have queues", "what stands behind a suspended task would be moved"
+        yield Problem("manager.preempts", found, allowed, 'set environment = "polled"')
+    if manager.mapping_time != "free":
+        found, allowed = f"found {manager.mapping_time!r} with preempts", 'must be "free" where tasks are suspended'
+        yield Problem("manager.mapping_time", found, allowed, "leave it out, or preempts")
 
 
 def _immediate_problems(manager: Manager) -> Iterator[Problem]:
@@ -200,6 +227,7 @@ def switches_on(manager: Manager) -> list[str]:
         "dropping_by": "all",
         "follows_load": False,
         "postponing": "each-event",
+        "preempts": False,
     }
     names = [name for name, value in plain.items() if getattr(manager, name) != value]
     return [*names, *(["declines"] if manager.declines else [])]

@@ -12,7 +12,7 @@ from joulewise.model.arrays import Bools, Floats
 from joulewise.model.world import World
 from joulewise.simulate import meter
 from joulewise.simulate.meter import Metrics
-from joulewise.simulate.power import Draws, lost_draws, run_draws, standby_draws
+from joulewise.simulate.power import Draws, broken_draws, run_draws, standby_draws
 from joulewise.simulate.tasks.serial import Outcome
 
 PRIORITY = "priority"
@@ -22,12 +22,15 @@ PRIORITY = "priority"
 def earned_utility(world: World, allocation: Allocation) -> Floats:
     """What each task earned in the counted window.
 
-    That is all of its utility if it completed there; when prorated, the part of it that its run had there.
+    That is all of its utility if it completed there; when prorated, the part of it that its running had there, without
+    what was lost.
     """
     work, earned = world.workload, np.zeros(allocation.n_tasks)
     if work.is_prorated:
-        done = np.flatnonzero(allocation.ran)
-        share = counted_s(world, allocation)[done] / (allocation.end_s[done] - allocation.start_s[done])
+        done, pieces = np.flatnonzero(allocation.ran), allocation.pieces
+        whole_s = allocation.end_s - allocation.start_s
+        np.add.at(whole_s, pieces.task, pieces.end_s - pieces.start_s)
+        share = counted_s(world, allocation)[done] / whole_s[done]
     else:
         done = np.flatnonzero(allocation.ran & work.in_window(allocation.end_s))
         share = np.ones(done.size)
@@ -36,14 +39,17 @@ def earned_utility(world: World, allocation: Allocation) -> Floats:
 
 
 def counted_s(world: World, allocation: Allocation) -> Floats:
-    """The seconds of each task's run that lie in the counted window; 0 for a task that did not run."""
-    return np.where(allocation.used, meter.inside_s(world.workload, allocation.start_s, allocation.end_s), 0.0)
+    """The seconds of each task's running that lie in the counted window, without what was lost; 0 if it did not run."""
+    work, pieces = world.workload, allocation.pieces
+    inside_s = np.where(allocation.used, meter.inside_s(work, allocation.start_s, allocation.end_s), 0.0)
+    np.add.at(inside_s, pieces.task, meter.inside_s(work, pieces.start_s, pieces.end_s))
+    return inside_s
 
 
 def used_energy_j(world: World, allocation: Allocation) -> Floats:
-    """The energy of each task's run inside the counted window, at the meter; NaN without power figures.
+    """The energy of each task's running inside the counted window, at the meter; NaN without power figures.
 
-    Runs that were lost are not in it.
+    Runs that were lost are not in it; all stretches of a task that was suspended are, which are of one power.
     """
     return run_draws(world, allocation).power_w * counted_s(world, allocation)
 
@@ -57,7 +63,7 @@ def window_end_s(world: World, allocation: Allocation) -> float:
 
 
 def all_draws(world: World, allocation: Allocation) -> Draws:
-    """Everything that was drawn in the counted window, by runs, lost runs and machines without a run."""
+    """Everything that was drawn in the counted window, by runs, broken runs and machines without a run."""
     return meter.together(world.workload, window_end_s(world, allocation), *_draws(world, allocation))
 
 
@@ -83,6 +89,7 @@ def measures(world: World, outcome: Outcome) -> Metrics:
         "utility": float(earned.sum()),
         **{name: int(tasks.sum()) for name, tasks in counted.items()},
         "runs_lost": int(work.in_window(allocation.lost.end_s).sum()),
+        **_of_pieces(world, allocation),
         **(energies := _of_energy(world, allocation)),
         **_of_machine_time(world, allocation, energies["exhausted_s"]),
         "mapping_events": outcome.n_counted_events,
@@ -93,13 +100,19 @@ def measures(world: World, outcome: Outcome) -> Metrics:
     }
 
 
+def _of_pieces(world: World, allocation: Allocation) -> Metrics:
+    """How many runs were suspended, if any were."""
+    n_preempted = int(world.workload.in_window(allocation.pieces.end_s).sum())
+    return {"runs_preempted": n_preempted} if n_preempted else {}
+
+
 def _of_energy(world: World, allocation: Allocation) -> Metrics:
     """Energy at the meter: what was used, of which budget, how evenly and at what cost."""
     if world.system.power_w is None:
         return dict.fromkeys(meter.NAMES, math.nan)
-    runs, lost, standby = _draws(world, allocation)
+    runs, broken, standby = _draws(world, allocation)
     last_s = window_end_s(world, allocation)
-    return {**meter.energy_measures(world.workload, world.supply, meter.joined(runs, lost), standby, last_s)}
+    return {**meter.energy_measures(world.workload, world.supply, meter.joined(runs, broken), standby, last_s)}
 
 
 def _of_machine_time(world: World, allocation: Allocation, exhausted_s: float) -> Metrics:
@@ -117,12 +130,12 @@ def _of_machine_time(world: World, allocation: Allocation, exhausted_s: float) -
 def _busy_and_idle(world: World, allocation: Allocation, until_s: float) -> tuple[float, float]:
     """The parts of machine time with a run and without one, from the start of the counted window to an instant."""
     work = world.workload
-    runs_s, lost_s, down_s = (
+    runs_s, broken_s, down_s = (
         meter.inside_s(work, spans.start_s, np.minimum(spans.end_s, until_s))
-        for spans in (allocation, allocation.lost, world.outages)
+        for spans in (allocation, allocation.broken, world.outages)
     )
     machine_s = world.system.n_machines * max(until_s - work.start_s, np.finfo(float).tiny)
-    busy_s = np.where(allocation.used, runs_s, 0.0).sum() + lost_s.sum()
+    busy_s = np.where(allocation.used, runs_s, 0.0).sum() + broken_s.sum()
     return float(busy_s / machine_s), float((machine_s - busy_s - down_s.sum()) / machine_s)
 
 
@@ -158,4 +171,4 @@ def _of_groups(world: World, allocation: Allocation, earned: Floats) -> Metrics:
 
 
 def _draws(world: World, allocation: Allocation) -> tuple[Draws, Draws, Draws]:
-    return run_draws(world, allocation), lost_draws(world, allocation), standby_draws(world, allocation)
+    return run_draws(world, allocation), broken_draws(world, allocation), standby_draws(world, allocation)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
 from joulewise.study.agreement import differs
-from joulewise.study.bounds import TRIVIAL, of_trivial_bounds
+from joulewise.study.bounds import PREEMPTIVE, TRIVIAL, of_trivial_bounds
 from joulewise.study.case import Candidates, Case, Outcome
 from joulewise.study.column import CLUSTERS, JOB_TRACES, JOBS, PIECES
 from joulewise.study.deciders import Deciders
@@ -59,7 +59,6 @@ _KEPT_BYTES, _JOB_BYTES, _PROOF_BYTES = 60_000, 50, 20_000
 _HELD_BYTES = 1_000
 """What a job takes in memory at most."""
 _INTERVAL_S = 60.0
-PREEMPTIVE = "preemptive-prices"
 _LOG, _CAPS = "workload.trace", "supply.power_cap_by_hour"
 
 

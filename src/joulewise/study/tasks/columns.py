@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from joulewise.study.column import LOSSES, RECORDS, TRACES, Column, label, metric, one_digit
+from joulewise.study.column import LOSSES, PIECES, RECORDS, TRACES, Column, label, metric, one_digit
 from joulewise.study.meter_columns import METER_COLUMNS
 
 MANAGED_COLUMNS = (
@@ -63,6 +63,11 @@ MANAGED_COLUMNS = (
         heading="runs lost to outages",
     ),
     metric(
+        "runs_preempted", "runs",
+        "stretches of running in it that ended because another task took the machine; null if there were none",
+        is_optional=True,
+    ),
+    metric(
         "energy_j", "J",
         "energy at the meter in the counted window, of all runs and of machines without one, times the PUE; this and "
         "all that follows from it is null without power figures",
@@ -119,12 +124,13 @@ MANAGED_COLUMNS = (
     Column(RECORDS, "machine", "", "number of the machine, from 0 by machine type; null if not run"),
     label(RECORDS, "machine_type", "name of the machine type; null if not run"),
     Column(RECORDS, "pstate", "", "P-state in which it ran, 0 the fastest; null if not run"),
-    Column(RECORDS, "start_s", "s", "instant at which execution started; null if not run"),
+    Column(RECORDS, "start_s", "s", "instant at which execution started, the last time; null if not run"),
     Column(RECORDS, "end_s", "s", "instant at which execution ended; null if not run"),
     Column(RECORDS, "utility", "utility", "utility earned, 0 outside the counted window; null if not run"),
     Column(
         RECORDS, "energy_j", "J",
-        "energy of its run in the counted window, at the meter; null if not run, or without power figures",
+        "energy of its running in the counted window, at the meter, without runs that were lost; null if not run, or "
+        "without power figures",
     ),
     Column(TRACES, "at_s", "s", "instant, from the start of the counted window to its end"),
     Column(
@@ -144,4 +150,9 @@ MANAGED_COLUMNS = (
     Column(LOSSES, "pstate", "", "P-state in which the task ran"),
     Column(LOSSES, "start_s", "s", "instant at which the run started"),
     Column(LOSSES, "end_s", "s", "instant at which the machine failed"),
+    Column(PIECES, "task", "", "number of the task that was suspended; the file is there only if one was"),
+    Column(PIECES, "machine", "", "number of the machine that another task took"),
+    Column(PIECES, "pstate", "", "P-state in which the task ran, and goes on"),
+    Column(PIECES, "start_s", "s", "instant at which the stretch started"),
+    Column(PIECES, "end_s", "s", "instant at which its checkpoint was written"),
 )  # fmt: skip

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
 from joulewise.study.agreement import differs
-from joulewise.study.bounds import of_trivial_bounds
+from joulewise.study.bounds import PREEMPTIVE, TRIVIAL, of_trivial_bounds
 from joulewise.study.case import Candidates, Case, Outcome
-from joulewise.study.column import LOSSES, RECORDS, TRACES
+from joulewise.study.column import RECORDS, TRACES
 from joulewise.study.deciders import Deciders
 from joulewise.study.kind import Kind
 from joulewise.study.machines import MACHINES, TABLES, build_machines, chances_refused
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 _RUN_S, _TASK_S, _KEPT_S = 0.02, 3e-6, 0.02
 _PLAIN = 75.0
 """How much longer the plain engine takes, for objectives that may rise with time."""
+_PIECES = 3.0
+"""How much longer the bound of tasks that run in pieces takes."""
 _KEPT_BYTES, _RECORD_BYTES, _PROOF_BYTES = 25_000, 26, 20_000
 _TASK_BYTES = 300
 """What a task takes in memory at most."""
@@ -69,6 +71,10 @@ class ManagedKind(Kind):
     tables = (RECORDS, TRACES)
     template = MANAGED_TEMPLATE
     verifying = 7.0  # all measures by plain Python
+
+    def bound(self, point: Point, said: str) -> str:
+        """Prices are others where tasks run in pieces."""
+        return PREEMPTIVE if said != TRIVIAL and point.decision.parameters.preempts else said
 
     def build_world(self, parts: WorldParts, draw: Draw) -> World:
         """The world of one trial; InputError when tables do not describe one."""
@@ -127,15 +133,16 @@ class ManagedKind(Kind):
             _RUN_S + _TASK_S * n_tasks[run.key] * (_PLAIN if run.point.decision.parameters.policy in slow else 1)
             for run in missing
         )
-        worlds = {run.world_key: n_tasks[run.key] for run in missing if run.bound == "prices"}
-        new = (n for key, n in worlds.items() if not store.proof_file(key, "prices").is_file())
-        return runs_s + _KEPT_S * sum(run.keep for run in missing) + sum(map(_bound_s, new))
+        bounds = {(run.world_key, run.bound): n_tasks[run.key] for run in missing if run.bound != TRIVIAL}
+        new = ((bound, n) for (key, bound), n in bounds.items() if not store.proof_file(key, bound).is_file())
+        bounds_s = sum(_bound_s(n) * (_PIECES if bound == PREEMPTIVE else 1) for bound, n in new)
+        return runs_s + _KEPT_S * sum(run.keep for run in missing) + bounds_s
 
     def size(self, runs: Sequence[Run], folder: Path) -> float:
         """The bytes of the detail tables of those that are kept, and of the bounds of their worlds."""
         kept = [run for run in runs if run.keep]
         n_tasks = self.task_counts(kept, folder).values()
-        n_worlds = len({run.world_key for run in runs if run.bound == "prices"})
+        n_worlds = len({(run.world_key, run.bound) for run in runs if run.bound != TRIVIAL})
         return _KEPT_BYTES * len(kept) + _RECORD_BYTES * sum(n_tasks) + _PROOF_BYTES * n_worlds
 
     def memory(self, runs: Sequence[Run], folder: Path) -> float:
@@ -158,7 +165,7 @@ class ManagedKind(Kind):
         """What follows from a stored allocation: all but the events at which it was made."""
         from joulewise.simulate.tasks.serial import Outcome as Simulated
 
-        world, allocation = case.world, details.allocation_of(stored[RECORDS], stored.get(LOSSES))
+        world, allocation = case.world, details.allocation_of(stored)
         columns = _columns(case, Simulated(allocation, 0, 0, math.nan))
         return Outcome(
             {name: columns[name] for name in columns if name not in _EVENTS}, lambda: _tables(world, allocation)
@@ -173,8 +180,7 @@ class ManagedKind(Kind):
         from joulewise.check.tasks.allocation import check_allocation
         from joulewise.check.tasks.recompute import recompute, run_energy_j
 
-        world, table = case.world, tables[RECORDS]
-        allocation = details.allocation_of(table, tables.get(LOSSES))
+        world, table, allocation = case.world, tables[RECORDS], details.allocation_of(tables)
         yield from check_allocation(world, allocation, case.decision)
         yield from differs("records: energy_j", table["energy_j"].to_numpy(), run_energy_j(world, allocation))
         for name, value in recompute(world, allocation).items():
@@ -240,7 +246,7 @@ def _columns(case: Case, outcome: Simulated) -> dict[str, Any]:
 
 def _tables(world: World, allocation: Allocation) -> Tables:
     tables = {RECORDS: details.records(world, allocation), TRACES: details.trace(world, allocation)}
-    return {**tables, LOSSES: details.losses(allocation)} if allocation.lost.task.size else tables
+    return {**tables, **details.broken_tables(allocation)}
 
 
 def _proof(case: Case) -> Proof:
@@ -251,7 +257,8 @@ def _proof(case: Case) -> Proof:
     known = store.read_proof(run.world_key, run.bound, Proof.from_json)
     if known is not None:
         return known
-    proof = prove(case.world, cast("BoundKind", run.bound))
+    kind: BoundKind = "trivial" if run.bound == TRIVIAL else "prices"
+    proof = prove(case.world, kind, preempts=run.bound == PREEMPTIVE)
     store.write_proof(run.world_key, run.bound, proof.as_json())
     return proof
 
@@ -280,7 +287,8 @@ def _bounds(case: Case) -> Iterator[str]:
     if stored is None:
         yield "bounds: the proof of the world's bound is missing"
         return
-    prices = stored.certificate
-    bound = utility_ceiling(world) if prices is None else dual_value(world, prices.per_s, prices.per_j)
+    prices, preempts, bound = stored.certificate, run.bound == PREEMPTIVE, utility_ceiling(world)
+    if prices is not None:
+        bound = dual_value(world, prices.per_s, prices.per_j, preempts=preempts)
     for name, anew in (("maximum_utility", maximum_utility(world)), ("utility_bound", bound)):
         yield from differs(f"bounds: {name}", getattr(stored, name), anew)

@@ -38,6 +38,15 @@ def fit_problems(parts: WorldParts, manager: Manager) -> Iterator[Problem]:
         allowed = "needs a budget, and neither a power cap nor failures: only days postpone"
         yield Problem("manager.postponing", found, allowed, 'give supply.budget, or use "each-event"')
 
+    if manager.preempts and (reasons := [*needs, *(["machines that sleep"] if _sleeps(parts) else [])]):
+        found = f"found true in a world with {' and '.join(reasons)}"
+        allowed = "what suspended tasks take in addition is not planned there"
+        yield Problem("manager.preempts", found, allowed, "leave preempts out")
+
+
+def _sleeps(parts: WorldParts) -> bool:
+    return getattr(parts.system.parameters, "sleep_after_s", None) is not None
+
 
 def _uncertainties(parts: WorldParts) -> Iterator[str]:
     """Why tasks may end at other instants than planned."""
@@ -82,6 +91,10 @@ def _drops(parts: WorldParts, manager: Manager) -> bool:  # noqa: ARG001 - like 
     return manager.dropping_threshold > 0 or any(manager.class_thresholds.values())
 
 
+_PREEMPTING: Use[Manager] = Use(
+    lambda _, manager: manager.preempts, "is for tasks that are suspended", "set preempts = true"
+)
+
 USES: dict[str, Use[Manager]] = {
     "leniency": Use(
         lambda _, manager: manager.energy_filter == "fair-share",
@@ -116,5 +129,7 @@ USES: dict[str, Use[Manager]] = {
     "dropping_by": Use(_drops, "says which are dropped, but the threshold is 0", "give dropping_threshold"),
     "dealing": Use(lambda _, manager: manager.groups > 1, "deals tasks to groups, and there is one", "give groups"),
     "follows_load": Use(_drops, "multiplies the threshold, which is 0", "give dropping_threshold"),
+    "checkpoint_s": _PREEMPTING,
+    "restart_s": _PREEMPTING,
 }
 """The switches of a manager that do not always do something."""

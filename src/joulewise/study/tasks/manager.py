@@ -101,6 +101,18 @@ class ManagerParameters:
         "when to try again what does not fit into a day's budget: at the next event, or on the next day",
     )
 
+    preempts: bool = explained(
+        Manager.preempts,
+        "whether, polled, a task that comes and gets no machine may suspend a running task where that earns more",
+        later=True,
+    )
+    checkpoint_s: Annotated[float, Field(ge=0)] = explained(
+        Manager.checkpoint_s, "time that suspending takes, on the machine of the task", later=True
+    )
+    restart_s: Annotated[float, Field(ge=0)] = explained(
+        Manager.restart_s, "time that resuming takes, on top of what is left", later=True
+    )
+
     def __post_init__(self) -> None:
         if self.mapping_interval_s is None and self.mapping_arrivals is None:
             object.__setattr__(self, "mapping_interval_s", Manager.mapping_interval_s)

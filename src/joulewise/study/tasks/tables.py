@@ -1,4 +1,4 @@
-"""Detail tables of one run: a record for each task, lost runs, and utility and energy over time."""
+"""Detail tables of one run: a record for each task, lost and suspended runs, and utility and energy over time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from joulewise.model import Allocation, Status
-from joulewise.model.allocation import NO_LOST_RUNS, LostRuns
+from joulewise.model.allocation import NO_BROKEN_RUNS, BrokenRuns
+from joulewise.study.column import LOSSES, PIECES, RECORDS
+from joulewise.study.store import Tables
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,15 +57,17 @@ def records(world: World, allocation: Allocation) -> pl.DataFrame:
     )
 
 
-def losses(allocation: Allocation) -> pl.DataFrame:
-    """One row per run that an outage ended."""
+def broken_tables(allocation: Allocation) -> Tables:
+    """One row per run that an outage ended, and one per stretch after which another task took the machine."""
     import polars as pl
 
-    return pl.DataFrame({name: getattr(allocation.lost, name) for name in LostRuns.__dataclass_fields__})
+    parts = {LOSSES: allocation.lost, PIECES: allocation.pieces}
+    return {name: pl.DataFrame(vars(part)) for name, part in parts.items() if part.task.size}
 
 
-def allocation_of(table: pl.DataFrame, lost: pl.DataFrame | None = None) -> Allocation:
-    """The allocation that a table of records describes, with the lost runs of another table."""
+def allocation_of(tables: Tables) -> Allocation:
+    """The allocation that a table of records describes, with the runs that did not complete tasks in others."""
+    table = tables[RECORDS]
     codes = {name: int(status) for status, name in _FATES.items()}
     return Allocation(
         machine=table["machine"].fill_null(-1).to_numpy(),
@@ -71,8 +75,15 @@ def allocation_of(table: pl.DataFrame, lost: pl.DataFrame | None = None) -> Allo
         start_s=table["start_s"].fill_null(math.nan).to_numpy(),
         end_s=table["end_s"].fill_null(math.nan).to_numpy(),
         status=np.array([codes[fate] for fate in table["fate"]], dtype=np.int8),
-        lost=NO_LOST_RUNS if lost is None else LostRuns(**{name: lost[name].to_numpy() for name in lost.columns}),
+        lost=_broken_of(tables.get(LOSSES)),
+        pieces=_broken_of(tables.get(PIECES)),
     )
+
+
+def _broken_of(table: pl.DataFrame | None) -> BrokenRuns:
+    if table is None:
+        return NO_BROKEN_RUNS
+    return BrokenRuns(**{name: table[name].to_numpy() for name in table.columns})
 
 
 def trace(world: World, allocation: Allocation) -> pl.DataFrame:

@@ -26,6 +26,7 @@ policy = ["max-util", "min-min-comp", "max-max-upt"]  # `joulewise list policies
 dropping_threshold = [0, 0.5]                         # tasks that can only earn less are dropped
 mapping_interval = "1 min"                            # time between the mapping events of batch policies
 # environment = "polled"                              # only idle machines get tasks, in place of "queued"
+# preempts = true                                     # polled: a task that earns more may suspend a running one
 # energy_filter = "adaptive"                          # choices that use too much of the budget are removed
 
 # Named combinations, laid over the sections above and run for each of them:

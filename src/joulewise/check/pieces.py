@@ -1,6 +1,6 @@
-"""What jobs that may be preempted gain at prices, job by job in plain Python.
+"""What tasks that may be preempted gain at prices, task by task in plain Python.
 
-A job needs the seconds of one option, any between its arrival and its completion. Completions are looked at slot by
+A task needs the seconds of one option, any between its arrival and its completion. Completions are looked at slot by
 slot of the prices: one in a slot counts with the utility at the slot's start and may use all of the slot.
 """
 
@@ -23,7 +23,7 @@ _Part = tuple[float, float]
 
 
 class _Slots(NamedTuple):
-    """Slots of equal length: prices per node-second by cluster, the least per joule, and whether seconds earn."""
+    """Slots of equal length: prices per machine-second by machine type, the least per joule, whether seconds earn."""
 
     slot_s: float
     per_s: list[list[float]]
@@ -34,28 +34,29 @@ class _Slots(NamedTuple):
 
 
 class _PieceNeed(NamedTuple):
-    """What an option of a job needs."""
+    """What an option of a task needs."""
 
-    cluster: int
+    machine_type: int
     nodes: float
     time_s: float
     cost_w: float
 
     def price(self, per_s: list[list[float]], per_j: list[float], j: int) -> float:
         """What a second costs in slot j."""
-        return self.nodes * per_s[self.cluster][j] + self.cost_w * per_j[j]
+        return self.nodes * per_s[self.machine_type][j] + self.cost_w * per_j[j]
 
 
 def gains_in_pieces(market: PricedMarket, per_s: Floats) -> Floats:
-    """The most that each job gains over all options and completions, or what it may earn after the window."""
+    """The most that each task gains over all options and completions, or what it may earn after the window."""
     work, slots, choices = market.work, _slots(market, per_s), market.choices
     columns = (choices.machine_type, choices.nodes, choices.exec_s, choices.cost_w)
     needs = [_PieceNeed(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
-    gains = market.later.copy()
-    for job in np.flatnonzero(work.arrival_s < work.end_s).tolist():
-        kind = int(work.task_type[job])
+    gains, stretch = market.later.copy(), np.ones(work.n_tasks) if work.stretch is None else work.stretch
+    for task in np.flatnonzero(work.arrival_s < work.end_s).tolist():
+        kind = int(work.task_type[task])
         for need in needs[choices.first[kind] : choices.first[kind + 1]]:
-            gains[job] = _best_gain(work, slots, job, need, float(gains[job]))
+            own = need._replace(time_s=need.time_s * float(stretch[task]))
+            gains[task] = _best_gain(work, slots, task, own, float(gains[task]))
     return gains
 
 
@@ -79,13 +80,13 @@ def _least_from(prices: list[float]) -> list[float]:
     return list(accumulate(reversed(prices), min))[::-1]
 
 
-def _best_gain(work: Workload, slots: _Slots, job: int, need: _PieceNeed, best: float) -> float:
+def _best_gain(work: Workload, slots: _Slots, task: int, need: _PieceNeed, best: float) -> float:
     """The most that an option gains, or the best so far."""
-    arrival_s, slack_s, n_slots = float(work.arrival_s[job]), SMALL * max(work.end_s, 1.0), len(slots.per_j)
+    arrival_s, slack_s, n_slots = float(work.arrival_s[task]), SMALL * max(work.end_s, 1.0), len(slots.per_j)
     soonest_s = arrival_s + need.time_s
     first = min(int(arrival_s / slots.slot_s), n_slots - 1)
     least = need.time_s * need.price(slots.least_s, slots.least_j, first)
-    if _utility_before(work, job, max(soonest_s, work.start_s), slack_s) - least <= best:
+    if _utility_before(work, task, max(soonest_s, work.start_s), slack_s) - least <= best:
         return best
     parts: tuple[list[_Part], list[_Part]] = ([], [])
     for j in range(first, n_slots):
@@ -94,18 +95,18 @@ def _best_gain(work: Workload, slots: _Slots, job: int, need: _PieceNeed, best: 
         insort(parts[0 if slots.earns[j] else 1], (need.price(slots.per_s, slots.per_j, j), length_s))
         if end_s < soonest_s - slack_s or end_s <= work.start_s:
             continue
-        utility = _utility_before(work, job, max(j * slots.slot_s, soonest_s, work.start_s), slack_s)
+        utility = _utility_before(work, task, max(j * slots.slot_s, soonest_s, work.start_s), slack_s)
         if utility - least <= best:
             return best
         best = max(best, _gain(parts, need.time_s, utility, must_fill=True))
     if work.is_prorated:
-        utility = _utility_before(work, job, max(work.end_s, soonest_s), slack_s)
+        utility = _utility_before(work, task, max(work.end_s, soonest_s), slack_s)
         best = max(best, _gain(parts, need.time_s, utility, must_fill=False))
     return best
 
 
-def _utility_before(work: Workload, job: int, at_s: float, slack_s: float) -> float:
-    return float(work.utility(job, at_s - slack_s))
+def _utility_before(work: Workload, task: int, at_s: float, slack_s: float) -> float:
+    return float(work.utility(task, at_s - slack_s))
 
 
 def _gain(parts: tuple[list[_Part], list[_Part]], time_s: float, utility: float, *, must_fill: bool) -> float:

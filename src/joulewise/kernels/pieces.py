@@ -1,6 +1,6 @@
-"""The answer of jobs that may be preempted to prices: the cheapest seconds between arrival and completion.
+"""The answer of tasks that may be preempted to prices: the cheapest seconds between arrival and completion.
 
-A job that keeps its option over all its stretches needs its time in seconds, any of them. Completions are looked at
+A task that keeps its option over all its stretches needs its time in seconds, any of them. Completions are looked at
 slot by slot: one within a slot counts with the utility at the slot's start, and with all of the slot to choose
 seconds from, so that whatever it gains is no more than that. Energy costs what it costs least in a slot.
 """
@@ -18,10 +18,10 @@ from joulewise.kernels.records import record
 
 
 @record
-class SlotPrices(NamedTuple):
-    """Prices by slot: per node-second by [cluster, slot] and per joule, and the least of each from a slot on.
+class PiecePrices(NamedTuple):
+    """Prices by slot: per machine-second by [machine type, slot] and per joule, and the least of each from a slot on.
 
-    `counts[j]` tells whether a second of the slot adds to what a job earns.
+    `counts[j]` tells whether a second of the slot adds to what a task earns.
     """
 
     slot_s: float
@@ -34,7 +34,7 @@ class SlotPrices(NamedTuple):
 
 @record
 class Seconds(NamedTuple):
-    """Slots that a job may choose from, cheapest first: `n[0]` that count, then in a list of its own `n[1]` others."""
+    """Slots that a task may choose from, cheapest first: `n[0]` that count, then in a list of its own `n[1]` others."""
 
     slot: NDArray[np.int64]
     price: NDArray[np.float64]
@@ -42,12 +42,12 @@ class Seconds(NamedTuple):
     n: NDArray[np.int64]
 
 
-class JobRun(NamedTuple):
-    """An option of a job."""
+class NeededRun(NamedTuple):
+    """An option of a task, and what it needs."""
 
     i: int
     option: int
-    cluster: int
+    machine_type: int
     nodes: float
     cost_w: float
     time_s: float
@@ -56,7 +56,7 @@ class JobRun(NamedTuple):
 
 @record
 class Chosen(NamedTuple):
-    """What a job chooses: gain, option (-1: none in the window) and the slot of its end; what all jobs ask for."""
+    """What a task chooses: gain, option (-1: none in the window) and the slot of its end; what all tasks ask for."""
 
     gain: NDArray[np.float64]
     option: NDArray[np.int64]
@@ -67,9 +67,9 @@ class Chosen(NamedTuple):
 
 @inlined
 def put_slot(seconds, prices, run, j):
-    """Add the part of slot j after the job's arrival to what it may choose from."""
+    """Add the part of slot j after the task's arrival to what it may choose from."""
     row = 0 if prices.counts[j] else 1
-    price = run.nodes * prices.per_s[run.cluster, j] + run.cost_w * prices.per_j[j]
+    price = run.nodes * prices.per_s[run.machine_type, j] + run.cost_w * prices.per_j[j]
     at = seconds.n[row]
     while at > 0 and seconds.price[row, at - 1] > price:
         seconds.slot[row, at], seconds.price[row, at] = seconds.slot[row, at - 1], seconds.price[row, at - 1]
@@ -84,7 +84,7 @@ def put_slot(seconds, prices, run, j):
 def best_seconds(seconds, prices, run, utility, must_fill, chosen, energy_of_slot):
     """What the best seconds gain: each that counts earns its share of the utility, and all cost their price.
 
-    With `must_fill` all of the job's time is chosen, else only seconds that gain something. Where `chosen` has room,
+    With `must_fill` all of the task's time is chosen, else only seconds that gain something. Where `chosen` has room,
     what is chosen is added to what is asked for.
     """
     per_second = utility / run.time_s
@@ -101,7 +101,7 @@ def best_seconds(seconds, prices, run, utility, must_fill, chosen, energy_of_slo
         a, b = a + (row == 0), b + (row == 1)
         if chosen.busy_s.size > 0:
             j = seconds.slot[row, at]
-            chosen.busy_s[run.cluster, j] += run.nodes * taken_s
+            chosen.busy_s[run.machine_type, j] += run.nodes * taken_s
             if energy_of_slot[j] >= 0:
                 chosen.energy_j[energy_of_slot[j]] += run.cost_w * taken_s
     return gain
@@ -109,10 +109,10 @@ def best_seconds(seconds, prices, run, utility, must_fill, chosen, energy_of_slo
 
 @inlined
 def run_of(market, i, option):
-    """The option of a job."""
+    """The option of a task."""
     options, runs = market.options, market.runs
     k, nodes, cost_w = options.machine_type[option], runs.nodes[option], runs.cost_w[option]
-    return JobRun(i, option, k, nodes, cost_w, options.exec_s[option], market.tasks.arrival_s[i])
+    return NeededRun(i, option, k, nodes, cost_w, runs.stretch[i] * options.exec_s[option], market.tasks.arrival_s[i])
 
 
 @inlined
@@ -121,7 +121,7 @@ def try_slots_of(chosen, market, prices, seconds, nothing, energy_of_slot, run):
     window, n_slots, slack_s = market.window, prices.per_s.shape[1], slack_of(market.window)
     i, soonest_s = run.i, run.arrival_s + run.time_s
     j = min(int(run.arrival_s / prices.slot_s), n_slots - 1)
-    least = run.time_s * (run.nodes * prices.least_s[run.cluster, j] + run.cost_w * prices.least_j[j])
+    least = run.time_s * (run.nodes * prices.least_s[run.machine_type, j] + run.cost_w * prices.least_j[j])
     if utility_up_to(market, i, max(soonest_s, window.start_s) - slack_s) - least <= chosen.gain[i]:
         return
     seconds.n[:] = 0
@@ -145,7 +145,7 @@ def try_slots_of(chosen, market, prices, seconds, nothing, energy_of_slot, run):
 
 @inlined
 def ask_again(chosen, market, prices, seconds, energy_of_slot, i):
-    """Add what job i has chosen to what is asked for."""
+    """Add what task i has chosen to what is asked for."""
     run, last, n_slots = run_of(market, i, chosen.option[i]), chosen.slot[i], prices.per_s.shape[1]
     seconds.n[:] = 0
     for j in range(min(int(run.arrival_s / prices.slot_s), n_slots - 1), min(last + 1, n_slots)):
@@ -158,7 +158,7 @@ def ask_again(chosen, market, prices, seconds, energy_of_slot, i):
 
 @kernel
 def answer_in_pieces(chosen, market, prices, seconds, nothing, energy_of_slot, first, stride):
-    """Let jobs first, first + stride, ... choose; returns the sum of their gains.
+    """Let tasks first, first + stride, ... choose; returns the sum of their gains.
 
     The options that `chosen` holds are tried first: that prunes, and never decides. `nothing` is an answer without
     room, and `energy_of_slot` the energy period that a slot lies in, -1 for none.

@@ -1,4 +1,4 @@
-"""Jobs that may be preempted, and their answer to prices: a bound for schedulers that run jobs in pieces."""
+"""Tasks that may be preempted, and their answer to prices: a bound for whoever runs tasks, or jobs, in pieces."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from joulewise.kernels.jobs.prices import Chosen, Seconds, SlotPrices, answer_in_pieces
+from joulewise.kernels.pieces import Chosen, PiecePrices, Seconds, answer_in_pieces
 from joulewise.kernels.prices import Answer
 from joulewise.model.arrays import Counts, Floats
-from joulewise.optimise.price_market import Certificate, PriceMarket
+from joulewise.optimise.price_market import STAGES, Certificate, PriceBound, PriceMarket, Stage
 
 _answer_in_pieces: Any = answer_in_pieces
 _SMALL = 1e-9
+_IN_PIECES = Stage(300.0, 8, 1, 0.05, 0.05)
 
 
 class MarketInPieces(PriceMarket):
-    """Jobs that need their time in seconds of one option, any of them; saving and restoring cost nothing."""
+    """Tasks that need their time in seconds of one option, any of them; saving and restoring cost nothing."""
 
     def answer(self, certificate: Certificate, stride: int = 1) -> tuple[float, Answer]:
-        """The sum of what jobs gain, and what they ask for; with a stride, scaled up from a part of them."""
+        """The sum of what tasks gain, and what they ask for; with a stride, scaled up from a part of them."""
         prices, period = self._slot_prices(certificate)
         n_slots, (gain, option, _) = prices.per_s.shape[1], self.choices
         slot, busy_s, energy_j = np.zeros(gain.size, np.int64), np.zeros_like(prices.per_s), np.zeros(period.max() + 2)
@@ -31,7 +32,7 @@ class MarketInPieces(PriceMarket):
         energy_j = stride * energy_j[: self.budget_j.size]
         return gains, Answer(gain, option, self.choices[2], stride * busy_s, energy_j)
 
-    def _slot_prices(self, certificate: Certificate) -> tuple[SlotPrices, Counts]:
+    def _slot_prices(self, certificate: Certificate) -> tuple[PiecePrices, Counts]:
         """Prices by slot, energy at what it costs least in there, and the energy period of each slot."""
         window, n_slots = self.facts.window, certificate.per_s.shape[1]
         edges_s = np.linspace(0.0, window.end_s, n_slots + 1)
@@ -48,7 +49,17 @@ class MarketInPieces(PriceMarket):
         counts = (edges_s[1:] > window.start_s + slack_s) | (not window.is_prorated)
         least_s, least_j = (_least_from(prices) for prices in (certificate.per_s, per_j))
         slot_s = window.end_s / n_slots
-        return SlotPrices(slot_s, certificate.per_s.copy(), per_j, least_s, least_j, counts), late
+        return PiecePrices(slot_s, certificate.per_s.copy(), per_j, least_s, least_j, counts), late
+
+
+def bound_in_pieces(whole: PriceMarket) -> PriceBound:
+    """The bound of tasks that run in pieces, from the prices of whole ones; by no prices where runs save energy."""
+    market = MarketInPieces(whole.facts, whole.counts[:, 0], whole.budget_j)
+    for_nothing = market.for_nothing()
+    if (market.facts.runs.cost_w < 0).any():  # no second costs least where energy does
+        return for_nothing
+    certificate = market.improve(whole.search(STAGES).certificate, _IN_PIECES)
+    return min(PriceBound(market.bound(certificate), certificate), for_nothing, key=lambda bound: bound.value)
 
 
 def _least_from(prices: Floats) -> Floats:
