@@ -90,19 +90,18 @@ def test_who_is_about_to_end_goes_on() -> None:
 
 
 def test_the_cheapest_is_suspended_and_goes_on_where_a_machine_is_free_first() -> None:
-    """The second long task is worth less by the second; the first one's machine is free before the short task ends."""
-    tasks = [(0.0, LONG, SLOWLY, 5.0), (3.0, LONG, SLOWLY, 1.0), (8.0, SHORT, SOON, 1.0)]
-    allocation = decided(day(tasks, n_machines=2), replace(WILLING, checkpoint_s=1.0))
-    assert pieces_of(allocation) == [(1, 1, 3.0, 9.0)]
-    assert runs_of(allocation) == [(0, 0.0, 10.0), (0, 10.0, 17.0), (1, 9.0, 11.0)]
+    """The second long task is worth less by the second; both machines are free at 10 s, and the first one takes it."""
+    tasks = [(0.0, LONG, SLOWLY, 5.0), (3.0, LONG, SLOWLY, 1.0), (7.0, SHORT, SOON, 1.0)]
+    allocation = decided(day(tasks, n_machines=2))
+    assert pieces_of(allocation) == [(1, 1, 3.0, 8.0)]
+    assert runs_of(allocation) == [(0, 0.0, 10.0), (0, 10.0, 18.0), (1, 8.0, 10.0)]
 
 
-def test_a_machine_is_held_while_the_checkpoint_is_written() -> None:
-    """The other machine is free at 10 s, but the checkpoint takes until 12 s; nobody else gets it before."""
-    tasks = [(0.0, LONG, SLOWLY, 5.0), (3.0, LONG, SLOWLY, 1.0), (8.0, SHORT, SOON, 1.0), (10.0, SHORT, EVER, 9.0)]
-    allocation = decided(day(tasks, n_machines=2), replace(WILLING, checkpoint_s=2.5))
-    assert pieces_of(allocation) == [(1, 1, 3.0, 10.5)]
-    assert runs_of(allocation)[1:] == [(0, 10.5, 17.5), (1, 10.5, 12.5), (1, 13.0, 15.0)]
+def test_a_machine_is_held_for_the_rest() -> None:
+    """Who comes at 7 s, and is worth more, finds no machine before it is done."""
+    tasks = [(0.0, LONG, SLOWLY, 1.0), (4.5, SHORT, SOON, 1.0), (7.0, SHORT, EVER, 9.0)]
+    allocation = decided(day(tasks))
+    assert runs_of(allocation) == [(0, 8.0, 15.0), (0, 6.0, 8.0), (0, 15.0, 17.0)]
 
 
 def test_nobody_is_suspended_twice_and_only_newcomers_suspend() -> None:

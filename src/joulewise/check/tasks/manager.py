@@ -113,7 +113,7 @@ def _start_has_a_cause(case: ManagedCase) -> Iterator[str]:
     """A batch start is a mapping event that found the machine idle, or woke it up, or the end of the task before.
 
     In the polled environment only the mapping event counts: no machine has a queue. Where tasks are suspended, others
-    start when the checkpoint is written, and they go on when that is done, or behind another run.
+    start when the checkpoint is written, and they go on right behind another run.
     """
     queue = case.runs.by_machine(then=case.runs.start_s)
     boot_s = case.boot_s[case.world.system.machine_type[queue.machine]]

@@ -10,7 +10,7 @@ from joulewise.check.findings import RELATIVE_TOLERANCE, findings, rounding_s
 from joulewise.check.runs import CUT, SoundRuns
 from joulewise.check.tasks.case import ManagedCase, Rule
 from joulewise.model import Status
-from joulewise.model.arrays import Bools, Floats
+from joulewise.model.arrays import Bools
 
 
 def takes_a_machine(queue: SoundRuns) -> Bools:
@@ -21,18 +21,9 @@ def takes_a_machine(queue: SoundRuns) -> Bools:
 
 
 def goes_on(queue: SoundRuns) -> Bools:
-    """Whether each run, sorted by machine and start, is the rest of a task: behind another, or when that was cut."""
-    cut_s = _cut_s(queue)
-    at_once = np.abs(queue.start_s - cut_s) <= rounding_s(queue.start_s)
-    return np.asarray(~np.isnan(cut_s) & (queue.fate != CUT) & (at_once | queue.right_after_another))
-
-
-def _cut_s(runs: SoundRuns) -> Floats:
-    """When the task of each run was last cut; NaN if never."""
-    cut_s = np.full(int(runs.task.max(initial=-1)) + 1, np.nan)
-    cut = runs.only(runs.fate == CUT)
-    cut_s[cut.task] = cut.end_s
-    return np.asarray(cut_s[runs.task])
+    """Whether each run, sorted by machine and start, is the rest of a suspended task, right behind another run."""
+    was_cut = np.isin(queue.task, queue.task[queue.fate == CUT]) & (queue.fate != CUT)
+    return was_cut & queue.right_after_another
 
 
 def _only_preemption_cuts(case: ManagedCase) -> Iterator[str]:

@@ -86,13 +86,13 @@ def put_on(world, state, i, m, start_s, end_s):
 
 
 @inlined
-def suspend(world, state, j, now_s, start_s):
+def suspend(state, j, end_s):
     """Cut the run of a task short where its checkpoint is written."""
     machines, plan, m = state.machines, state.plan, state.plan.machine[j]
-    note_broken(state.pieces, j, m, plan.pstate[j], plan.start_s[j], start_s)
+    note_broken(state.pieces, j, m, plan.pstate[j], plan.start_s[j], end_s)
     state.is_cut[j] = True
-    machines.last_exec_s[m], machines.last_end_s[m] = start_s - plan.start_s[j], start_s
-    machines.ready_s[m] = start_s
+    machines.last_exec_s[m], machines.last_end_s[m] = end_s - plan.start_s[j], end_s
+    machines.ready_s[m] = end_s
 
 
 @inlined
@@ -105,11 +105,10 @@ def come_in(world, state, option, i, m, start_s, end_s):
 
 
 @inlined
-def go_on(world, state, j, m, now_s, again_s, end_s):
-    """Hold a machine for the rest of a suspended task, from when it is free."""
-    free_s = max(now_s, state.machines.ready_s[m])
-    note_run(state.machines, m, free_s, end_s - free_s, end_s, world.limits.cost_w[state.batch.choice[j]])
-    put_on(world, state, j, m, again_s, end_s)
+def go_on(world, state, j, m, start_s, end_s):
+    """Hold a machine for the rest of a suspended task; none is free sooner, or the newcomer would wait for it."""
+    note_run(state.machines, m, start_s, end_s - start_s, end_s, world.limits.cost_w[state.batch.choice[j]])
+    put_on(world, state, j, m, start_s, end_s)
 
 
 @shared
@@ -128,9 +127,9 @@ def preempt(world, state, i, now_s):
     loss = utility_of(tasks, utilities, j, state.plan.end_s[j]) - utility_of(tasks, utilities, j, again_s + rest_s)
     if not gain > loss:
         return False
-    suspend(world, state, j, now_s, start_s)
+    suspend(state, j, start_s)
     come_in(world, state, option, i, m, start_s, end_s)
-    go_on(world, state, j, again, now_s, again_s, again_s + rest_s)
+    go_on(world, state, j, again, again_s, again_s + rest_s)
     return True
 
 
