@@ -37,7 +37,8 @@ class MachineGroup:
         """What an allocation of the whole world says of this group."""
         columns = {name: getattr(allocation, name)[self.task] for name in _COLUMNS}
         columns["machine"] = np.where(columns["machine"] < 0, -1, np.searchsorted(self.machine, columns["machine"]))
-        return Allocation(**columns, **{name: self._rows_of(getattr(allocation, name)) for name in _BROKEN})
+        lost, pieces = (self._rows_of(getattr(allocation, name)) for name in _BROKEN)
+        return Allocation(**columns, lost=lost, pieces=pieces)
 
     def _rows_of(self, broken: BrokenRuns) -> BrokenRuns:
         mine = np.isin(broken.task, self.task)
@@ -83,8 +84,8 @@ def together(n_tasks: int, groups: Sequence[MachineGroup], parts: Sequence[Alloc
         for name, column in columns.items():
             column[group.task] = getattr(part, name)
         columns["machine"][group.task[part.used]] = group.machine[part.machine[part.used]]
-    broken = {name: _broken_together(groups, [getattr(part, name) for part in parts]) for name in _BROKEN}
-    return Allocation(**columns, **broken)
+    lost, pieces = (_broken_together(groups, [getattr(part, name) for part in parts]) for name in _BROKEN)
+    return Allocation(**columns, lost=lost, pieces=pieces)
 
 
 def _broken_together(groups: Sequence[MachineGroup], parts: Sequence[BrokenRuns]) -> BrokenRuns:

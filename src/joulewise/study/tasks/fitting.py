@@ -37,7 +37,6 @@ def fit_problems(parts: WorldParts, manager: Manager) -> Iterator[Problem]:
         found = f"found {manager.postponing!r}"
         allowed = "needs a budget, and neither a power cap nor failures: only days postpone"
         yield Problem("manager.postponing", found, allowed, 'give supply.budget, or use "each-event"')
-
     if manager.preempts and (reasons := [*needs, *(["machines that sleep"] if _sleeps(parts) else [])]):
         found = f"found true in a world with {' and '.join(reasons)}"
         allowed = "what suspended tasks take in addition is not planned there"
