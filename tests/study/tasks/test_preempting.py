@@ -53,7 +53,7 @@ def test_pieces_are_verified(results: Results) -> None:
     ("change", "problem"),
     [
         (('environment = "polled"', ""), "manager.preempts: found true where machines have queues"),
-        (("preempts = [false, true]", ""), "manager.checkpoint: found '5 s'; is for tasks that are suspended"),
+        (("preempts = [false, true]", ""), "manager.checkpoint: found 5 s; is for tasks that are suspended"),
         (("[manager]", '[supply]\nbudget = "1 GJ"\n[manager]'), "preempts: found true in a world with a budget"),
         (("[manager]", '[supply]\npower_cap = "1 GW"\n[manager]'), "preempts: found true in a world with a power cap"),
         (("general_counts", 'mtbf = "9 h"\nmttr = "1 h"\ngeneral_counts'), "found true in a world with failures"),

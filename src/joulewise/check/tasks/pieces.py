@@ -17,13 +17,13 @@ def takes_a_machine(queue: SoundRuns) -> Bools:
     """Whether each run, sorted by machine and start, begins where the run before it on its machine was cut."""
     after_a_cut = np.zeros(queue.task.size, bool)
     after_a_cut[1:] = queue.fate[:-1] == CUT
-    return after_a_cut & queue.right_after_another
+    return np.asarray(after_a_cut & queue.right_after_another)
 
 
 def goes_on(queue: SoundRuns) -> Bools:
     """Whether each run, sorted by machine and start, is the rest of a suspended task, right behind another run."""
     was_cut = np.isin(queue.task, queue.task[queue.fate == CUT]) & (queue.fate != CUT)
-    return was_cut & queue.right_after_another
+    return np.asarray(was_cut & queue.right_after_another)
 
 
 def _only_preemption_cuts(case: ManagedCase) -> Iterator[str]:
