@@ -87,7 +87,8 @@ def _fields(owner: type) -> tuple[tuple[str, bool, Any], ...]:
 
 def _telling(parameters: Any) -> dict[str, Any]:
     """The values that tell runs apart: all, but for defaults of what came later."""
-    values = ((name, getattr(parameters, name), later, default) for name, later, default in _fields(type(parameters)))
+    owner: type = type(parameters)
+    values = ((name, getattr(parameters, name), later, default) for name, later, default in _fields(owner))
     return {name: value for name, value, later, default in values if not (later and value == default)}
 
 

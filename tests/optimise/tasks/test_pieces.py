@@ -59,7 +59,8 @@ def best_in_pieces(world: World) -> float:
             at_s = np.array(seconds, float)
             end_s = at_s[-1] + 1.0
             inside = overlap_s(np.array([work.start_s, work.end_s]), at_s, at_s + 1.0).mean()
-            earned = float(work.utility(i, end_s)) * (inside if work.is_prorated else work.in_window(end_s))
+            share = inside if work.is_prorated else work.in_window(end_s)
+            earned = float(work.utility(i, end_s)) * float(share)
             if earned > 0:
                 used_j = world.supply.pue * power_w * overlap_s(edges_s, at_s, at_s + 1.0).sum(axis=0)
                 runs[i].append((earned, k, at_s.astype(int), used_j))
