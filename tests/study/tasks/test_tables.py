@@ -10,7 +10,7 @@ import pytest
 
 from joulewise.model import Allocation
 from joulewise.study import plan
-from joulewise.study.column import TRACES
+from joulewise.study.column import RECORDS, TRACES
 from joulewise.study.source import Draw
 from joulewise.study.tasks import tables as details
 from joulewise.study.tasks.day import ManagedKind
@@ -55,7 +55,7 @@ def test_records_give_the_allocation_back() -> None:
         end_s=np.where(ran, rng.uniform(100, 200, n), np.nan),
         status=status,
     )
-    back = details.allocation_of(details.records(world, allocation))
+    back = details.allocation_of({RECORDS: details.records(world, allocation)})
     for name in ("machine", "pstate", "start_s", "end_s", "status"):
         np.testing.assert_array_equal(getattr(back, name), getattr(allocation, name))
 
