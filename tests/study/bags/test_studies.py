@@ -15,7 +15,7 @@ from joulewise.study.column import COUNTS, FRONTS, MACHINES, RUNS
 from joulewise.study.schema import study_keys
 from joulewise.study.store import Store
 from tests.strategies.small import lasting
-from tests.strategies.small_bags import EVERY_METHOD, FRONT, PROFIT, WORLD, bag_study, run_bags
+from tests.strategies.small_bags import EVERY_METHOD, FRONT, PRICING, PROFIT, WORLD, bag_study, run_bags
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,12 @@ def profits(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return run_bags(PROFIT, tmp_path_factory.mktemp("profits"))
 
 
-@pytest.fixture(params=["fronts", "profits"])
+@pytest.fixture(scope="module")
+def prices(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return run_bags(PRICING, tmp_path_factory.mktemp("prices"))
+
+
+@pytest.fixture(params=["fronts", "profits", "prices"])
 def results(request: pytest.FixtureRequest) -> Results:
     found: Results = request.getfixturevalue(request.param)
     return found
@@ -44,7 +49,7 @@ def test_every_run_is_done_and_holds(results: Results) -> None:
 def test_every_column_that_is_written_is_documented(results: Results) -> None:
     kind = results.study.kind
     store, run = Store(results.folder), results.runs["run"][-2]
-    for table in (FRONTS, MACHINES, COUNTS):
+    for table in kind.tables:
         wanted = [column.name for column in kind.columns if column.table == table]
         assert store.read_table(store.detail_file(table, run)).columns == wanted
     wanted = [column.name for column in kind.all_columns() if column.table == RUNS]

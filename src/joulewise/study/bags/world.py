@@ -106,6 +106,13 @@ def _system_problems(system: Part) -> Iterator[Problem]:
     yield from chances_refused(system, "the times and powers of bags are certain", "leave it out")
 
 
+def cost_problems(supply: Supply, cost_per_kwh: float | None) -> Iterator[Problem]:
+    """That energy has no cost, or two."""
+    if (cost_per_kwh is None) == (supply.tariff is None):
+        found = "found neither it nor supply.tariff" if cost_per_kwh is None else "found supply.tariff as well"
+        yield Problem("optimise.cost_per_kwh", found, "must be exactly one of the two")
+
+
 def tiny_bag() -> Bag:
     """A bag that any search is done with at once."""
     from joulewise.model.bag import Bag
