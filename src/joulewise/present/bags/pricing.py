@@ -22,7 +22,8 @@ _OF_PRICES = (METHOD, RATIO, VARIANT)
 
 def has_prices(records: Records) -> bool:
     """Whether fixed prices are compared with each other."""
-    return records.varies(RATIO) and records.measures("profit") and FIXED in records.values(METHOD)
+    fixed = records.runs.filter(pl.col(METHOD) == FIXED) if records.measures("profit") else records.runs.clear()
+    return RATIO in fixed.columns and fixed[RATIO].n_unique() > 1
 
 
 def _places(records: Records) -> list[str]:

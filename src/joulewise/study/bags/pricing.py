@@ -304,8 +304,8 @@ def _energy_costs(trade: Trade, sales: Sales) -> Floats:
 def _tables(shop: _Shop, sales: Sales) -> Tables:
     import polars as pl
 
-    points = bag_tables.points_of(shop.schedules)
-    curves = [bag_tables.curve("front", points, shop.front), bag_tables.bound_curve(shop.front)]
+    points, pue = bag_tables.points_of(shop.schedules), shop.world.supply.pue
+    curves = [bag_tables.curve("front", points, shop.front, pue=pue), bag_tables.bound_curve(shop.front, pue=pue)]
     columns = {
         "customer": np.arange(sales.price.size),
         "arrival_s": shop.world.customers.arrival_s,

@@ -174,7 +174,7 @@ BACKLOG = Experiment(
         ),
         Claim(
             "J62",
-            "the best price for each customer alone, which follows the cost of energy, earns more than the best fixed one",
+            "the best price for each alone, which follows the cost of energy, earns more than the best fixed price",
             "more",
             ordering(_earns_more(ALONE, FIXED), " %"),
         ),
