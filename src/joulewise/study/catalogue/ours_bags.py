@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import product
 
+import numpy as np
 import polars as pl
 
 from joulewise.study.catalogue.experiment import Experiment
@@ -78,8 +81,8 @@ def _ahead(ours: str, rival: str) -> Differences:
     """How much more of the proven hypervolume one search reaches than another."""
 
     def gains(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
-        found, other = (per_trial(runs, "hypervolume_percent", {"variant": name}) for name in (ours, rival))
-        return [(f"{ours} over {rival}", found - other)]
+        mine, other = (per_trial(runs, "hypervolume_percent", {"variant": name}) for name in (ours, rival))
+        return [(f"{ours} over {rival}", mine - other)]
 
     return gains
 
@@ -131,22 +134,18 @@ def _earned(runs: pl.DataFrame, method: str, per_day: int, values: str) -> Sampl
 
 def _earns_more(method: str, rival: str) -> Differences:
     """How much more one way to ask earns than another for each demand, in percent."""
-    return lambda runs: [
-        (
-            f"{values}, {per_day} customers a day",
-            gain(*(_earned(runs, way, per_day, values) for way in (method, rival))),
-        )
-        for per_day, values in DEMANDS
-    ]
+    return lambda runs: _by_demand(lambda *demand: gain(*(_earned(runs, way, *demand) for way in (method, rival))))
 
 
-def _near_the_most(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+def _beyond_the_bar(runs: pl.DataFrame, per_day: int, values: str) -> Samples:
     """In percent of the mean bound for prices that do not see worths: the profit beyond three quarters of it."""
-    found = list[tuple[str, Samples]]()
-    for per_day, values in DEMANDS:
-        profit, most = (_sold(runs, name, BY_BACKLOG, per_day, values) for name in ("profit", "unseen_bound"))
-        found.append((f"{values}, {per_day} customers a day", 100 * (profit - _LEAST_SHARE * most) / most.mean()))
-    return found
+    profit, most = (_sold(runs, name, BY_BACKLOG, per_day, values) for name in ("profit", "unseen_bound"))
+    return 100 * (profit - _LEAST_SHARE * most) / np.nanmean(most)
+
+
+def _by_demand(samples_of: Callable[[int, str], Samples]) -> list[tuple[str, Samples]]:
+    """Samples for each demand, with its name."""
+    return [(f"{values}, {per_day} customers a day", samples_of(per_day, values)) for per_day, values in DEMANDS]
 
 
 BACKLOG = Experiment(
@@ -182,7 +181,7 @@ BACKLOG = Experiment(
             "J63",
             "prices by backlog earn three quarters of what no prices exceed on average that do not see worths",
             "at least 75 %",
-            ordering(_near_the_most, " %"),
+            ordering(lambda runs: _by_demand(partial(_beyond_the_bar, runs)), " %"),
             "what lies beyond 75 %, a bar that we set after a look at four trials of another seed, 1",
         ),
     ),
