@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ def test_sales_that_hold_have_nothing_wrong() -> None:
         (0, {"price": math.inf}, "customer 0: bought for inf"),
     ],
 )
-def test_what_does_not_hold_is_said(number: int, change: dict[str, float], words: str) -> None:
+def test_what_does_not_hold_is_said(number: int, change: dict[str, Any], words: str) -> None:
     changed = [sale._replace(**change) if i == number else sale for i, sale in enumerate(SALES)]
     assert check_sales(changed, 0.1, [10.0, 4.0])[0].startswith(words)
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from joulewise.errors import InputError
-from joulewise.model.customers import LAWS, Customers, Demand
-from joulewise.worlds.bags.customers import CustomerParameters, generate_customers
+from joulewise.model.customers import Customers, Demand
+from joulewise.worlds.bags.customers import CustomerParameters, Values, generate_customers
 from joulewise.worlds.nine_machines import NineMachineParameters, generate_nine_machines
 
 SYSTEM = generate_nine_machines(NineMachineParameters(counts=(1,) * 9), 1)
 MANY = CustomerParameters(n_tasks=50, customers_per_day=2000, days=3)
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_customers_come_in_order_and_are_worth_one_on_average(law: str) -> None:
+@pytest.mark.parametrize("law", get_args(Values))
+def test_customers_come_in_order_and_are_worth_one_on_average(law: Values) -> None:
     customers = generate_customers(replace(MANY, values=law), SYSTEM, 1, 0)
     assert customers.arrival_s.size == pytest.approx(6000, abs=400)
     assert (np.diff(customers.arrival_s) >= 0).all()

@@ -125,8 +125,9 @@ def place_values(trade: Trade) -> PlaceValues:
     """Backwards over time: in each step a customer comes or does not, and a step of the backlog is worked off."""
     demand, n_times, n_backlogs, step_s = trade.demand, *_grid(trade)
     chance, now = -math.expm1(-demand.per_s * step_s), np.arange(n_backlogs)
-    energy = trade.energy_costs(step_s * np.arange(n_times + n_backlogs))
-    losses, after = trade.losses(step_s * now), _Places.of(now + trade.makespan_s[:, None] / step_s, n_backlogs)
+    steps_s = np.asarray(step_s * np.arange(n_times + n_backlogs), np.float64)
+    energy, losses = trade.energy_costs(steps_s), trade.losses(steps_s[:n_backlogs])
+    after = _Between.of(now + trade.makespan_s[:, None] / step_s, n_backlogs)
     profit = np.zeros((n_times + 1, n_backlogs))
     for time in range(n_times - 1, -1, -1):
         later = profit[time + 1, np.maximum(now - 1, 0)]
@@ -135,17 +136,17 @@ def place_values(trade: Trade) -> PlaceValues:
     return PlaceValues(step_s, profit)
 
 
-class _Places(NamedTuple):
+class _Between(NamedTuple):
     """Places between the entries of a row: this share of the way from one to the next, the last one beyond its end."""
 
     first: Floats
     share: Floats
 
     @staticmethod
-    def of(place: Floats, n: int) -> _Places:
+    def of(place: Floats, n: int) -> _Between:
         within = np.minimum(place, n - 1)
         first = np.minimum(within.astype(np.int64), n - 2)
-        return _Places(first, within - first)
+        return _Between(first, within - first)
 
     def read(self, row: Floats) -> Floats:
         return np.asarray(row[self.first] + self.share * np.diff(row)[self.first])

@@ -92,5 +92,5 @@ def _plot(records: Records, panel: Panel) -> Plot:
 
 def _line(runs: pl.DataFrame, ratios: list[float]) -> list[LinePoint]:
     """The mean at each ratio, or the one mean across all."""
-    means = dict(runs.group_by(RATIO).agg(pl.col("profit").mean()).iter_rows())
-    return [LinePoint(x, means.get(x, means.get(None, 0.0))) for x in ratios if x in means or None in means]
+    means: dict[float | None, float] = dict(runs.group_by(RATIO).agg(pl.col("profit").mean()).iter_rows())
+    return [LinePoint(x, means[x if x in means else None]) for x in ratios if x in means or None in means]

@@ -20,7 +20,7 @@ from joulewise.study.bags import tables as bag_tables
 from joulewise.study.bags.columns import PRICING_COLUMNS
 from joulewise.study.bags.sources import CUSTOMERS
 from joulewise.study.bags.templates import PRICING_TEMPLATE
-from joulewise.study.bags.world import BagKind, bag_columns, cost_problems, raise_if_broken
+from joulewise.study.bags.world import BagKind, BagWorld, bag_columns, cost_problems, raise_if_broken
 from joulewise.study.case import Candidates, Case, Outcome
 from joulewise.study.column import COUNTS, FRONTS, MACHINES, SALES
 from joulewise.study.judging import place_of
@@ -36,9 +36,8 @@ from joulewise.worlds.parameters import explained
 if TYPE_CHECKING:
     import polars as pl
 
-    from joulewise.model import Supply
     from joulewise.model.arrays import Floats
-    from joulewise.model.bag import Bag, BagAllocation
+    from joulewise.model.bag import BagAllocation
     from joulewise.model.customers import Customers, Quoting
     from joulewise.optimise.bags.bound import BoundFront
     from joulewise.optimise.bags.pricing import Trade
@@ -123,15 +122,10 @@ def _ratio_problems(p: PricingParameters) -> Iterator[Problem]:
 
 
 @dataclass(frozen=True, eq=False)
-class PricingWorld:
-    """Customers of one trial, and what energy costs."""
+class PricingWorld(BagWorld):
+    """A bag, what energy costs, and the customers who bring such bags."""
 
     customers: Customers
-    supply: Supply
-
-    @property
-    def bag(self) -> Bag:
-        return self.customers.bag
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +196,7 @@ class PricingKind(BagKind):
     def build_world(self, parts: WorldParts, draw: Draw) -> PricingWorld:
         """The customers and the supply of one trial; InputError when tables do not describe them."""
         customers = self.build_workload(parts.workload, self.build_system(parts, draw), draw)
-        return PricingWorld(customers, build_supply(parts.supply, draw))
+        return PricingWorld(customers.bag, build_supply(parts.supply, draw), customers)
 
     def checks(self, asked: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
         """What must hold before anything is run."""
