@@ -10,6 +10,7 @@ from joulewise.present.tasks.curves import energy_over_time, utility_over_time
 from joulewise.present.tasks.fates import COUNTS, fates, fates_by_priority, shares
 from joulewise.present.tasks.findings import day_findings
 from joulewise.present.tasks.glossary import GLOSSARY
+from joulewise.present.tasks.illustrations import ILLUSTRATIONS
 from joulewise.present.tasks.keys import (
     ENVIRONMENT,
     FILTER,
@@ -125,5 +126,5 @@ _KEYS = {
 }
 
 PAGES = {
-    "managed": Page(day_findings, day_tables, _FIGURES, GLOSSARY, {TRACES: None}, _KEYS, THRESHOLD),
+    "managed": Page(day_findings, day_tables, _FIGURES, GLOSSARY, {TRACES: None}, _KEYS, THRESHOLD, ILLUSTRATIONS),
 }

@@ -16,7 +16,7 @@ from joulewise.study.catalogue import (
     tarplee,
     unprinted,
 )
-from joulewise.study.catalogue.experiment import Experiment
+from joulewise.study.catalogue.experiment import Experiment, Illustrations
 from joulewise.study.catalogue.judging import Claim
 from joulewise.verdicts import ClaimFinding
 
@@ -42,4 +42,6 @@ EXPERIMENTS = {
     if isinstance(experiment, Experiment)
 }
 
-__all__ = ["EXPERIMENTS", "Claim", "ClaimFinding", "Experiment"]
+ILLUSTRATIONS = friese_2.ILLUSTRATIONS
+
+__all__ = ["EXPERIMENTS", "ILLUSTRATIONS", "Claim", "ClaimFinding", "Experiment", "Illustrations"]
