@@ -44,4 +44,11 @@ EXPERIMENTS = {
 
 ILLUSTRATIONS = friese_2.ILLUSTRATIONS
 
-__all__ = ["EXPERIMENTS", "ILLUSTRATIONS", "Claim", "ClaimFinding", "Experiment", "Illustrations"]
+
+def published_level(source: str) -> float | None:
+    """The published number of the figure of an experiment whose bundled study is this text; None for other studies."""
+    levels = (entry for entry in EXPERIMENTS.values() if entry.level is not None)
+    return next((entry.level for entry in levels if entry.study_text() == source), None)
+
+
+__all__ = ["EXPERIMENTS", "ILLUSTRATIONS", "Claim", "ClaimFinding", "Experiment", "Illustrations", "published_level"]

@@ -56,7 +56,8 @@ class Experiment:
     """One entry of the catalogue; its study is the file studies/<id>.toml beside this module.
 
     `measures`, by name, are further columns of runs that claims look at, taken from the tables that were kept.
-    `standing` is that of all claims without one of their own.
+    `standing` is that of all claims without one of their own. `level` is a published number that its figure has as a
+    line.
     """
 
     id: str
@@ -67,6 +68,7 @@ class Experiment:
     claims: tuple[Claim, ...]
     measures: Mapping[str, Measure] = field(default_factory=dict)
     standing: Standing = ""
+    level: float | None = None
 
     def study_text(self) -> str:
         """The bundled study file."""

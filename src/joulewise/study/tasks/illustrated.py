@@ -18,6 +18,7 @@ from joulewise.worlds.utilities import PRIORITIES, URGENCIES, Levels, workload_o
 
 if TYPE_CHECKING:
     from joulewise.model import Workload, World
+    from joulewise.model.arrays import Floats
     from joulewise.simulate.tasks.manager import Manager
 
 EXECUTING, PENDING, VIRTUAL = "executing", "pending", "in the virtual queue"
@@ -88,10 +89,11 @@ def _arrived_together(day: ShownDay, levels: Sequence[TaskLevels]) -> Workload:
 def arrival_rates(day: ShownDay, n_types: int, *, special: bool) -> pl.DataFrame:
     """The rates of the first task types of a group: `task_type`, `at_h`, `per_h`, and `mean_per_h` of a counted day."""
     system, parameters = day.world.system, day.parameters
-    types = np.flatnonzero(is_special(system) == special)[:n_types]
+    types = np.flatnonzero(is_special(system) == special)[:n_types].astype(np.int32)
     patterns = day_patterns(parameters, system, day.draw.seed, day.draw.trial)
     at_s = np.arange(0.0, day.world.workload.end_s, _STEP_S)
-    per_h = _HOUR_S * patterns.mean_per_s[types, None] * patterns.factor(types[:, None], at_s[None, :])
+    factor = patterns.factor(types[:, None], at_s[None, :])
+    per_h: Floats = _HOUR_S * np.multiply(patterns.mean_per_s[types, None], factor)
     means = per_h[:, at_s >= parameters.warm_up_s].mean(axis=1)
     return pl.concat(
         pl.DataFrame({"task_type": [system.task_types[t]] * at_s.size, "at_h": at_s / _HOUR_S, "per_h": rates,
