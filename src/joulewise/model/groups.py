@@ -12,7 +12,6 @@ from joulewise.model.allocation import Allocation, BrokenRuns
 from joulewise.model.arrays import Counts, Ints
 from joulewise.model.supply import Supply
 from joulewise.model.system import System
-from joulewise.model.workload import Tag, Workload
 from joulewise.model.world import Outages, World
 
 Dealing: TypeAlias = Literal["in-turn", "least-load"]
@@ -121,13 +120,7 @@ _DEALINGS: dict[Dealing, Callable[[World, int], Counts]] = {"in-turn": _in_turn,
 def _group(world: World, counts: Counts, task: Counts, machine: Counts) -> MachineGroup:
     supply = _share(world.supply, machine.size / world.system.n_machines)
     system, outages = replace(world.system, counts=counts), _outages_of(world.outages, machine)
-    return MachineGroup(World(system, _tasks_of(world.workload, task), supply, outages), task, machine)
-
-
-def _tasks_of(work: Workload, task: Counts) -> Workload:
-    columns = {name: getattr(work, name)[task] for name in ("arrival_s", "task_type", "shape", "scale", "hold_s")}
-    tags = {name: Tag(tag.names, tag.codes[task]) for name, tag in work.tags.items()}
-    return replace(work, **columns, tags=tags, stretch=None if work.stretch is None else work.stretch[task])
+    return MachineGroup(World(system, world.workload.some(task), supply, outages), task, machine)
 
 
 def _share(supply: Supply, part: float) -> Supply:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -80,6 +80,13 @@ class Workload:
         i = np.asarray(tasks)
         after_hold_s = np.asarray(completion_at_s) - self.arrival_s[i] - self.hold_s[i]
         return np.asarray(self.scale[i] * self.shapes.value(self.shape[i], after_hold_s))
+
+    def some(self, tasks: ArrayLike) -> Workload:
+        """The workload of these tasks alone."""
+        i = np.asarray(tasks)
+        columns = {name: getattr(self, name)[i] for name in ("arrival_s", "task_type", "shape", "scale", "hold_s")}
+        tags = {name: Tag(tag.names, tag.codes[i]) for name, tag in self.tags.items()}
+        return replace(self, **columns, tags=tags, stretch=None if self.stretch is None else self.stretch[i])
 
     def in_window(self, at_s: ArrayLike) -> Bools:
         """Whether something at these instants falls in the counted window."""
