@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -120,9 +120,9 @@ def _group(world: World, counts: Counts, task: Counts, machine: Counts) -> Machi
 
 
 def _tasks_of(work: Workload, task: Counts) -> Workload:
-    columns = {name: getattr(work, name)[task] for name in ("arrival_s", "task_type", "shape", "scale", "hold_s")}
+    columns: dict[str, Any] = {name: column[task] for name, column in work.columns.items()}
     tags = {name: Tag(tag.names, tag.codes[task]) for name, tag in work.tags.items()}
-    return replace(work, **columns, tags=tags, stretch=None if work.stretch is None else work.stretch[task])
+    return replace(work, **columns, tags=tags)
 
 
 def _share(supply: Supply, part: float) -> Supply:

@@ -189,7 +189,7 @@ DAMAGE: dict[str, tuple[World, Manager, list[Run], list[Any], str]] = {
     ),
     "below the threshold of its class": (
         day(work=CLASSED), PICKY, [NEVER, NEVER, (0, 0.0, 10.0, RAN)], [],
-        "task 2: utility at its soonest possible end: found 0.98; expected 0.99 (the dropping threshold) or more",
+        "task 2: utility from its soonest possible end on: found 0.98; expected 0.99 (the dropping threshold) or more",
     ),
     "dropped above the threshold of its class": (
         day(work=CLASSED, supply=LIMITED), PICKY, [(-1, math.nan, math.nan, DROPPED)], [],
