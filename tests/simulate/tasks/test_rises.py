@@ -37,11 +37,11 @@ def test_who_has_not_risen_goes_behind_who_has_and_waits_only_where_that_is_want
 
 
 def test_nobody_is_dropped_before_its_peak_nor_kept_after_it() -> None:
-    """A third task finds the machine busy until 16 s, and would end too late."""
-    world = World(simple_system([[8.0]]), rising([0.0, 0.0, 8.5], [10.0, 12.0, 0.0]))
-    status = simulate(world, Manager(POLICIES["patient-upt"], 0.5, 1.0)).allocation.status
-    assert status.tolist() == [Status.RAN, Status.DROPPED, Status.DROPPED]
-    assert starts(world, "patient-upt")[0] == 2.0
+    """Runs of 8 s, the first from 2 s on: of two tasks that come at 3 s, one would end 2 s too late, and one too early."""
+    world = World(simple_system([[8.0]]), rising([0.0, 3.0, 3.0], [10.0, 8.0, 20.0]))
+    allocation = simulate(world, Manager(POLICIES["patient-upt"], 0.5, 1.0)).allocation
+    assert allocation.status.tolist() == [Status.RAN, Status.DROPPED, Status.RAN]
+    assert allocation.start_s[[0, 2]].tolist() == [2.0, 15.0]
 
 
 def test_a_later_machine_may_complete_nearer_to_the_peak() -> None:
@@ -61,11 +61,11 @@ def test_prices_leave_a_machine_to_who_is_worth_more() -> None:
 
 
 def test_rises_take_budgets() -> None:
-    """Energy for one run of 2 s at 1 W a day of 10 s: the task that has risen goes first, whoever came before."""
+    """Energy for one run of 2 s at 1 W a day of 10 s: who rises until 20 s has that of the second day."""
     work = rising([0.0, 8.0], [20.0, 0.0], end_s=60.0)
     world = World(simple_system([[2.0]], [1], [[1.0]]), work, Supply(2.0, day_s=10.0))
     manager = Manager(POLICIES["patient-upt"], 0.5, 1.0)
-    assert simulate(world, manager).allocation.start_s.tolist() == [20.0, 8.0]
+    assert simulate(world, manager).allocation.start_s.tolist() == [18.0, 8.0]
 
 
 def test_sufferage_knows_no_rises() -> None:
