@@ -37,7 +37,7 @@ def test_who_has_not_risen_goes_behind_who_has_and_waits_only_where_that_is_want
 
 
 def test_nobody_is_dropped_before_its_peak_nor_kept_after_it() -> None:
-    """Runs of 8 s, the first from 2 s on: of two tasks that come at 3 s, one would end 2 s too late, and one too early."""
+    """Runs of 8 s, the first from 2 s on: of two tasks that come at 3 s, one would end too late, and one too early."""
     world = World(simple_system([[8.0]]), rising([0.0, 3.0, 3.0], [10.0, 8.0, 20.0]))
     allocation = simulate(world, Manager(POLICIES["patient-upt"], 0.5, 1.0)).allocation
     assert allocation.status.tolist() == [Status.RAN, Status.DROPPED, Status.RAN]
