@@ -52,7 +52,27 @@ def test_a_page_is_written_from_what_was_found(capsys: Capture, tmp_path: Path) 
     assert "Traceback" not in call(capsys, "reproduce", "--page", tmp_path / "none.md").err
 
 
-@pytest.mark.parametrize("more", [["--all"], ["--page", "p.md"], ["--rule"], ["--smoke", "--trials", 3]])
+def test_a_page_keeps_what_was_found_once(capsys: Capture, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("<!-- findings chapter-8 -->\n<!-- end -->\n<!-- findings totals -->\n<!-- end -->\n")
+    assert call(capsys, "reproduce", "chapter-8", "--page", page, "--out", tmp_path / "elsewhere").code == 0
+    assert (tmp_path / "findings" / "chapter-8.json").is_file()
+    written = page.read_text()
+    assert "| Friese | worst |" in written
+    said = call(capsys, "reproduce", "--page", page)
+    assert "0 new of 1 experiments" in said.out
+    assert page.read_text() == written
+
+
+def test_a_gpu_is_for_fronts_of_utility(capsys: Capture) -> None:
+    said = call(capsys, "reproduce", "fig-2.5", "--gpu")
+    assert said.code == 2
+    assert "fig-5.4" in said.err
+    assert EXPERIMENTS["fig-5.4"].study(on_gpu=True).points[0].decision.parameters.engine == "gpu"
+    assert EXPERIMENTS["fig-5.4"].study().points[0].decision.parameters.engine == "auto"
+
+
+@pytest.mark.parametrize("more", [["--all"], ["--rule"], ["--smoke", "--trials", 3]])
 def test_what_excludes_each_other_is_refused(capsys: Capture, more: list[object]) -> None:
     said = call(capsys, "reproduce", "chapter-8", *more)
     assert said.code == 2

@@ -12,10 +12,11 @@ from joulewise.errors import InputError
 from joulewise.study.catalogue import EXPERIMENTS, Experiment
 from joulewise.study.catalogue.characteristics import NUMBER, ORDERING, characteristics
 from joulewise.study.catalogue.page import filled, totals, unfilled
-from joulewise.study.catalogue.record import FindingsRecord, read_records
+from joulewise.study.catalogue.record import KEPT, FindingsRecord, read_records
 from joulewise.verdicts import ClaimFinding
 from tests.strategies.sources import PACKAGE
 
+DOCUMENTED = PACKAGE.parents[1] / "docs" / "reproduction.md"
 PAGE = """Words.
 
 <!-- findings a -->
@@ -29,7 +30,8 @@ old
 old b
 <!-- end -->
 """
-ABOUT = {"joulewise": "1.0", "python": "3.11.7", "machine": "m", "run_at": "2026-11-17T05:00:00+00:00", "seconds": 90.0}
+ABOUT = {"joulewise": "1.0", "python": "3.11.7", "machine": "m", "run_at": "2026-11-17T05:00:00+00:00", "engine": "",
+         "seconds": 90.0}  # fmt: skip
 HOLDS = ClaimFinding("2.1", "more | than", "all", "2 of 2 hold", "reproduced", "read as", "stand-in")
 FAILS = ClaimFinding("2.1 (other)", "more", "all", "1 of 2 hold", "not reproduced")
 OURS = ClaimFinding("J1", "ours", "bar", "held", "partly", standing="ours")
@@ -41,11 +43,12 @@ def record(name: str, *findings: ClaimFinding) -> FindingsRecord:
 
 def test_records_come_back_as_they_were_written(tmp_path: Path) -> None:
     kept = record("a", HOLDS, FAILS)
-    kept.write(tmp_path / "a")
-    assert read_records([tmp_path / "a", tmp_path / "none"]) == {"a": kept}
-    (tmp_path / "a" / "findings.json").write_text("{}")
+    path = tmp_path / "a.json"
+    kept.write(path)
+    assert read_records([path, tmp_path / "none.json"]) == {"a": kept}
+    path.write_text("{}")
     with pytest.raises(InputError, match="must be a record of findings"):
-        read_records([tmp_path / "a"])
+        read_records([path])
 
 
 def test_a_page_is_written_from_records_and_keeps_its_words() -> None:
@@ -68,8 +71,16 @@ def test_totals_count_a_claim_once_by_its_worst_and_its_best_verdict() -> None:
 
 
 def test_the_page_of_the_documentation_has_a_place_for_every_experiment() -> None:
-    page = (PACKAGE.parents[1] / "docs" / "reproduction.md").read_text()
-    assert sorted(unfilled(page, {})) == sorted(all_experiments())
+    assert sorted(unfilled(DOCUMENTED.read_text(), {})) == sorted(all_experiments())
+
+
+def test_the_page_of_the_documentation_says_what_its_records_say() -> None:
+    records = read_records(DOCUMENTED.parent / KEPT / f"{name}.json" for name in all_experiments())
+    assert records
+    assert filled(DOCUMENTED.read_text(), records) == DOCUMENTED.read_text()
+    for name, kept in records.items():
+        claims = {claim.id for claim in all_experiments()[name].claims}
+        assert {finding.claim for finding in kept.findings} == claims, f"run `joulewise reproduce {name}` again"
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda experiment: experiment.id)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -13,9 +13,11 @@ from joulewise.cli.codes import SOME_RUNS_FAILED
 from joulewise.cli.output import AsJson, note, print_json, print_table
 
 if TYPE_CHECKING:
+    from joulewise.errors import Problem
     from joulewise.measure.analysis.published import PrintedTables
     from joulewise.study.catalogue import Experiment
     from joulewise.study.catalogue.record import FindingsRecord
+    from joulewise.study.results import Results
 
 FOLDER, SMOKE_FOLDER = Path("results") / "reproduce", Path("results") / "smoke"
 
@@ -29,10 +31,13 @@ def reproduce(
         bool, typer.Option("--smoke", help="Two trials and short searches: to see that all works; nothing is judged.")
     ] = False,
     page: Annotated[
-        Path | None, typer.Option(help="Write tables, totals and dates of all findings into this page.")
+        Path | None, typer.Option(help="Write tables, totals and dates of findings into this page.")
     ] = None,
     rule: Annotated[
         bool, typer.Option("--rule", help="Show how often the rule of verdicts is right, by trials and true distance.")
+    ] = False,
+    gpu: Annotated[
+        bool, typer.Option("--gpu", help="Let a GPU search fronts of utility against energy (chapters 5 and 7).")
     ] = False,
     trials: Annotated[int | None, typer.Option(min=1, help="Trials, if not the published number.")] = None,
     out: Annotated[Path | None, typer.Option(help=f"The results folder, if not {FOLDER}/ID.")] = None,
@@ -42,12 +47,13 @@ def reproduce(
     """Run a published experiment and judge its claims.
 
     Without ID, the experiments are listed. With --all, results lie in a folder by ID each, and what is finished is not
-    repeated; --page reads all such folders.
+    repeated. --page takes what was found by ID, or else by any experiment, and keeps it in findings/ beside the page.
     """
     _refuse_pairs(
-        {"ID": experiment, "--all": every, "--rule": rule, "--page": page, "--smoke": smoke, "--trials": trials}
-    )
-    extent, folder = Extent(trials, workers, smoke, as_json), SMOKE_FOLDER if smoke else FOLDER
+        {"ID": experiment, "--all": every, "--rule": rule, "--page": page, "--smoke": smoke, "--trials": trials,
+         "--gpu": gpu}
+    )  # fmt: skip
+    extent, folder = Extent(trials, workers, smoke, gpu, as_json), SMOKE_FOLDER if smoke else FOLDER
     if rule:
         _show_rule(out or folder / "rule", as_json)
     elif every:
@@ -57,11 +63,11 @@ def reproduce(
     elif page is None:
         _show_experiments(all_experiments().values(), as_json)
     if page is not None:
-        _write_page(page, out or folder, as_json)
+        _write_page(page, _folders(experiment, out, folder), as_json)
 
 
-_APART = (("ID", "--all"), ("ID", "--rule"), ("ID", "--page"), ("--all", "--rule"), ("--rule", "--page"),
-          ("--smoke", "--page"), ("--smoke", "--trials"), ("--smoke", "--rule"))  # fmt: skip
+_APART = (("ID", "--all"), ("ID", "--rule"), ("--all", "--rule"), ("--rule", "--page"),
+          ("--smoke", "--page"), ("--smoke", "--trials"), ("--smoke", "--rule"), ("--smoke", "--gpu"))  # fmt: skip
 """What cannot be asked for at once."""
 
 
@@ -78,17 +84,28 @@ class Extent(NamedTuple):
     trials: int | None
     workers: int | None
     is_smoke: bool
+    on_gpu: bool
     as_json: bool
 
 
 def _reproduce_one(name: str, extent: Extent, folder: Path) -> None:
-    from joulewise.errors import InputError, unknown_name
+    from joulewise.errors import InputError, raise_if_any, unknown_name
 
     experiments = all_experiments()
     if name not in experiments:
         raise InputError(unknown_name("experiment", name, experiments))
+    raise_if_any(_gpu_problems(experiments[name], extent))
     if not _carry_out(experiments[name], extent, folder):
         raise typer.Exit(SOME_RUNS_FAILED)
+
+
+def _gpu_problems(experiment: Experiment | PrintedTables, extent: Extent) -> Iterator[Problem]:
+    from joulewise.errors import Problem
+    from joulewise.study.catalogue import EXPERIMENTS
+
+    suited = [name for name, other in EXPERIMENTS.items() if other.suits_gpu]
+    if extent.on_gpu and experiment.id not in suited:
+        yield Problem("--gpu", f"found with {experiment.id}", f"for {', '.join(suited)}", "leave it out")
 
 
 def _reproduce_all(extent: Extent, folder: Path) -> None:
@@ -141,7 +158,7 @@ def _reproduce(experiment: Experiment, extent: Extent, folder: Path) -> bool:
     from joulewise.study.catalogue.record import FindingsRecord
 
     quiet = extent.as_json
-    study = experiment.smoke_study() if extent.is_smoke else experiment.study(extent.trials)
+    study = experiment.smoke_study() if extent.is_smoke else experiment.study(extent.trials, on_gpu=extent.on_gpu)
     results = run_shown(study, folder, extent.workers, quiet=quiet)
     if results.failed.height == results.runs.height:
         show_failures(results)
@@ -152,15 +169,18 @@ def _reproduce(experiment: Experiment, extent: Extent, folder: Path) -> bool:
         write_figures(results)
     page = report_of(results, quiet=quiet)
     trials = results.study.heading.trials
-    about = {
-        **{key: results.about[key] for key in ("joulewise", "python", "machine", "run_at")},
-        "seconds": results.seconds,
-    }
-    record = FindingsRecord(*_named(experiment), trials, about, tuple(findings))
+    record = FindingsRecord(*_named(experiment), trials, _about(results), tuple(findings))
     _tell(record, folder, {"Figure": figure if figure.is_file() else "none", "Report": page}, as_json=quiet)
     if not results.failed.is_empty():
         show_failures(results)
     return results.failed.is_empty()
+
+
+def _about(results: Results) -> dict[str, Any]:
+    """When, with what, on what and how long an experiment was run."""
+    about = {key: results.about[key] for key in ("joulewise", "python", "machine", "run_at")}
+    engines = results.runs["engine"].drop_nulls().unique().sort() if "engine" in results.runs.columns else ()
+    return {**about, "engine": ", ".join(engines), "seconds": results.seconds}
 
 
 def _named(experiment: Experiment | PrintedTables) -> tuple[str, str, str, str]:
@@ -183,8 +203,9 @@ def _tell(record: FindingsRecord, folder: Path, places: Mapping[str, object], *,
     """Write what was found, and show it."""
     from joulewise.files import write_atomic
     from joulewise.study.catalogue.page import section_of
+    from joulewise.study.catalogue.record import FILE
 
-    record.write(folder)
+    record.write(folder / FILE)
     write_atomic(folder / "findings.md", section_of(record))
     if as_json:
         print_json({**asdict(record), "folder": str(folder)})
@@ -192,22 +213,44 @@ def _tell(record: FindingsRecord, folder: Path, places: Mapping[str, object], *,
         _show_findings(record, folder, places)
 
 
-def _write_page(page: Path, folder: Path, as_json: bool) -> None:
+def _folders(experiment: str | None, out: Path | None, folder: Path) -> dict[str, Path]:
+    """Where results may lie that a page is written from, by experiment."""
+    if experiment is not None:
+        return {experiment: out or folder / experiment}
+    return {name: (out or folder) / name for name in all_experiments()}
+
+
+def _write_page(page: Path, folders: Mapping[str, Path], as_json: bool) -> None:
     from joulewise.files import write_changed
     from joulewise.study.catalogue.page import filled, unfilled
-    from joulewise.study.catalogue.record import read_records
+    from joulewise.study.catalogue.record import FILE, KEPT, read_records
     from joulewise.study.study import read_source
 
     text = read_source(page, "give a page with places for findings")
-    records = read_records(folder / name for name in all_experiments())
+    kept = {name: page.parent / KEPT / f"{name}.json" for name in all_experiments()}
+    new = read_records(folder / FILE for folder in folders.values())
+    records = read_records(kept.values()) | new
     write_changed(page, filled(text, records))
+    for name, record in new.items():
+        record.write(kept[name])
+        _copy_figure(name, folders[name], page.parent / "images" / f"{name}.png")
     left = unfilled(text, records)
     if as_json:
-        print_json({"page": str(page), "written": list(records), "left": left})
+        print_json({"page": str(page), "written": list(new), "left": left})
         return
-    print(f"Page:     {page}, with {len(records)} experiments")
+    print(f"Page:     {page}, with {len(new)} new of {len(records)} experiments")
     if left:
-        note(f"No findings in {folder} of {', '.join(left)}: what the page has of them stays.")
+        note(f"No findings of {', '.join(left)}: what the page has of them stays.")
+
+
+def _copy_figure(name: str, folder: Path, picture: Path) -> None:
+    """Put the figure of an experiment in the place of an older one; a page without such a picture gets none."""
+    from joulewise.files import write_changed
+    from joulewise.study.catalogue import EXPERIMENTS
+
+    figure = folder / "figures" / f"{EXPERIMENTS[name].figure}.png" if name in EXPERIMENTS else picture
+    if picture.is_file() and figure.is_file():
+        write_changed(picture, figure.read_bytes())
 
 
 def _show_rule(folder: Path, as_json: bool) -> None:

@@ -28,10 +28,13 @@ MOST_ROWS = 800
 MOST_SAMPLES_BY_MEAN = 1024
 """A mean over samples is taken within one block."""
 
-MOST_MACHINES = 10_000
-"""One block counts the tasks of all machines in its shared memory."""
+MOST_MACHINES, MOST_TASKS = 65_535, 1 << 24
+"""The key that a task is sorted by has room for so many."""
 
-_THREADS, _WARPS, _SAMPLES_PER_WARP, _GENES_PER_BLOCK, _POINTS_PER_BLOCK = 1024, 2, 128, 512, 256
+_THREADS, _EVALUATING, _JUDGING, _GENES_PER_BLOCK, _POINTS_PER_BLOCK = 1024, 64, 128, 512, 256
+_WALKS = {False: ("evaluate<1>", 1, 1), True: ("evaluate<4>", 4, 32)}
+"""By whether there are several samples: the kernel, its samples per thread, and the threads of a machine."""
+
 _CHUNK_SHARE = 4
 """Results by machine and sample use at most one part in this many of the free memory; children beyond it wait."""
 
@@ -173,7 +176,9 @@ class _Evaluator:
             cupy.asarray(facts.time_point), cupy.asarray(facts.power_point), np.float32(certain.drop_below),
         )  # fmt: skip
         self.chunk = self._chunk(n)
-        self.keys = cupy.zeros((self.chunk, self.n_tasks), np.uint64)
+        self.n_keys = 1 << max(self.n_tasks - 1, 1).bit_length()
+        self.own_bytes = 8 * self.n_keys if 8 * self.n_keys <= _shared_bytes() else 0
+        self.keys = np.uint64(0) if self.own_bytes else cupy.zeros((self.chunk, self.n_keys), np.uint64)
         self.first = cupy.zeros((self.chunk, self.n_machines + 1), np.int32)
         self.sequence = cupy.zeros((self.chunk, self.n_tasks, 2), np.int32)
         results = (self.chunk, self.n_machines, self.n_stored)
@@ -185,7 +190,7 @@ class _Evaluator:
         import cupy
 
         free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
-        per_row = 8 * self.n_machines * self.n_stored + 16 * self.n_tasks + 16 * self.n_samples
+        per_row = 8 * self.n_machines * self.n_stored + 24 * self.n_tasks + 16 * self.n_samples
         return int(min(max(free // (_CHUNK_SHARE * per_row), 1), n))
 
     def evaluate(self, pool: _GpuPool, rows: Any) -> None:
@@ -197,24 +202,27 @@ class _Evaluator:
             sizes = (np.int32(self.n_machines), np.int32(self.n_samples), np.int32(self.n_stored))
             ranks = map(np.int32, self.ranks)
             arguments = (*sizes, some, self.utility, self.energy_j, *ranks, self.totals, pool.points)
-            self.kernels["judge"]((int(some.size),), (_SAMPLES_PER_WARP,), arguments)
+            self.kernels["judge"]((int(some.size),), (_JUDGING,), arguments)
 
     def _arrange(self, pool: _GpuPool, rows: Any) -> None:
         """The tasks of each row by machine, in their order."""
-        sizes = map(np.int32, (self.n_tasks, pool.n_rows, self.n_machines, self.n_choices))
+        sizes = map(np.int32, (self.n_tasks, self.n_keys, pool.n_rows, self.n_machines, self.n_choices))
         facts = (self.task_type, self.machine, self.choice)
         arguments = (*sizes, rows, pool.genes, *facts, self.keys, self.first, self.sequence)
-        self.kernels["arrange"]((int(rows.size),), (_THREADS,), arguments, shared_mem=4 * (self.n_machines + 1))
+        threads = min(_THREADS, max(self.n_keys // 2, 32))
+        self.kernels["arrange"]((int(rows.size),), (threads,), arguments, shared_mem=self.own_bytes)
 
     def _walk(self, n: int) -> None:
         """Utility and energy by row, machine and sample."""
-        sizes = map(np.int32, (self.n_tasks, self.n_machines, self.n_samples, self.n_stored, self.n_points))
+        sizes = map(np.int32, (self.n_tasks, self.n_machines, self.n_stored, self.n_points))
         arguments = (*sizes, self.first, self.sequence, *self.tables, *self.by_mean, self.utility, self.energy_j)
         if self.by_mean:
-            self.kernels["evaluate_by_mean"]((self.n_machines, n), (-(-self.n_samples // 32) * 32,), arguments)
+            threads = -(-self.n_samples // 32) * 32
+            self.kernels["evaluate_by_mean"]((self.n_machines, n), (threads,), (np.int32(self.n_samples), *arguments))
         else:
-            grid = (-(-self.n_machines // _WARPS), n, -(-self.n_samples // _SAMPLES_PER_WARP))
-            self.kernels["evaluate"](grid, (32 * _WARPS,), arguments)
+            name, each, lanes = _WALKS[self.n_samples > 1]
+            grid = (-(-self.n_machines * lanes // _EVALUATING), n, -(-self.n_samples // (each * lanes)))
+            self.kernels[name](grid, (_EVALUATING,), (np.int32(lanes), *arguments))
 
 
 class _GpuArchive:
@@ -318,6 +326,10 @@ def _size_problems(facts: ChanceFacts, n: int) -> Iterator[Problem]:
         yield Problem(
             "system.counts", f"found {facts.facts.machine[-1] + 1} machines", f"a GPU takes {MOST_MACHINES:,}"
         )
+    if facts.facts.tasks.arrival_s.size > MOST_TASKS:
+        yield Problem(
+            "workload.n_tasks", f"found {facts.facts.tasks.arrival_s.size:,}", f"a GPU takes {MOST_TASKS:,} at most"
+        )
     if _is_by_mean(facts) and facts.n_samples > MOST_SAMPLES_BY_MEAN:
         allowed = f"must be {MOST_SAMPLES_BY_MEAN} at most on a GPU when tasks are dropped by their mean completion"
         yield Problem("n_samples", f"found {facts.n_samples}", allowed)
@@ -340,10 +352,21 @@ def _kernels() -> dict[str, Any]:
     """The compiled kernels."""
     import cupy
 
-    names = ("breed", "arrange", "evaluate", "evaluate_by_mean", "judge", "compare", "settle", "store")
+    walks = tuple(name for name, _, _ in _WALKS.values())
+    names = ("breed", "arrange", "evaluate_by_mean", "judge", "compare", "settle", "store", *walks)
     source = Path(__file__).with_name("gpu_kernels.cu").read_text()
-    module = cupy.RawModule(code=source, options=("-std=c++17",))
-    return {name: module.get_function(name) for name in names}
+    module = cupy.RawModule(code=source, options=("-std=c++17",), name_expressions=walks)
+    kernels = {name: module.get_function(name) for name in names}
+    kernels["arrange"].max_dynamic_shared_size_bytes = _shared_bytes()
+    return kernels
+
+
+@cache
+def _shared_bytes() -> int:
+    """How much shared memory a block may have."""
+    import cupy
+
+    return int(cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
 
 
 def _int32(values: NDArray[Any]) -> Any:

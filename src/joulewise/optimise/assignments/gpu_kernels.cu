@@ -68,44 +68,50 @@ extern "C" __global__ void breed(bits64 seed, const long long* generation, int n
     to[kind_size + gene] = inherited(child, kind_size, like);
 }
 
+// Keys in ascending order: a bitonic sort of a power of two of them by all threads of the block.
+__device__ void sort(bits64* key, int n_keys) {
+    for (int size = 2; size <= n_keys; size *= 2)
+        for (int stride = size / 2; stride; stride /= 2) {
+            __syncthreads();
+            for (int i = threadIdx.x; i < n_keys / 2; i += blockDim.x) {
+                const int low = 2 * i - (i & (stride - 1)), high = low + stride;
+                const bits64 one = key[low], other = key[high];
+                if ((one > other) == ((low & size) == 0)) key[low] = other, key[high] = one;
+            }
+        }
+    __syncthreads();
+}
+
+constexpr int ORDER_BITS = 24;  // of a key, for the order of a task and for its number; above them is its machine
+constexpr bits64 LAST = ~0ull;  // the key of no task
+__device__ int task_of(bits64 key) { return (int)(key & ((1ull << ORDER_BITS) - 1)); }
+__device__ int machine_of(bits64 key, int n_machines) {
+    return (int)min(key >> (2 * ORDER_BITS), (bits64)n_machines);
+}
+
 // One block per child: its tasks by machine, then by order, then by arrival, as (task, row of the tables of chances).
-extern "C" __global__ void arrange(int n_tasks, int n_rows, int n_machines, int n_choices, const int* rows,
+// It sorts in `keys`, or without them in its shared memory; `n_keys` is a power of two that is n_tasks or more.
+extern "C" __global__ void arrange(int n_tasks, int n_keys, int n_rows, int n_machines, int n_choices, const int* rows,
                                    const int* genes, const int* task_type, const int* machine, const int* choice,
                                    bits64* keys, int* first, int2* sequence) {
-    extern __shared__ int cursor[];
+    extern __shared__ bits64 own[];
     const int* place = genes + rows[blockIdx.x] * n_tasks;
     const int* order = place + n_rows * n_tasks;
     int* begins = first + blockIdx.x * (n_machines + 1);
-    bits64* key = keys + (size_t)blockIdx.x * n_tasks;
+    bits64* key = keys ? keys + (size_t)blockIdx.x * n_keys : own;
     int2* out = sequence + (size_t)blockIdx.x * n_tasks;
-    for (int k = threadIdx.x; k <= n_machines; k += blockDim.x) cursor[k] = 0;
-    __syncthreads();
-    for (int i = threadIdx.x; i < n_tasks; i += blockDim.x)
-        if (place[i] >= 0) atomicAdd(&cursor[machine[place[i]] + 1], 1);
-    __syncthreads();
-    if (threadIdx.x < 32) {  // the first warp adds up
-        int before = 0;
-        for (int from = 0; from <= n_machines; from += 32) {
-            const int k = from + threadIdx.x;
-            int sum = k <= n_machines ? cursor[k] : 0;
-            for (int step = 1; step < 32; step *= 2) {
-                const int left = __shfl_up_sync(0xFFFFFFFFu, sum, step);
-                if (threadIdx.x >= step) sum += left;
-            }
-            if (k <= n_machines) cursor[k] = begins[k] = before + sum;
-            before += __shfl_sync(0xFFFFFFFFu, sum, 31);
-        }
+    for (int i = threadIdx.x; i < n_keys; i += blockDim.x) {
+        const bool runs = i < n_tasks && place[i] >= 0;
+        key[i] = runs ? ((((bits64)machine[place[i]] << ORDER_BITS) | order[i]) << ORDER_BITS) | i : LAST;
     }
-    __syncthreads();
-    for (int i = threadIdx.x; i < n_tasks; i += blockDim.x)
-        if (place[i] >= 0) key[atomicAdd(&cursor[machine[place[i]]], 1)] = ((bits64)order[i] << 32) | (unsigned)i;
-    __syncthreads();
-    for (int at = threadIdx.x; at < begins[n_machines]; at += blockDim.x) {
-        const bits64 mine = key[at];
-        const int i = (int)(mine & 0xFFFFFFFFull), k = machine[place[i]], end = begins[k + 1];
-        int to = begins[k];
-        for (int other = begins[k]; other < end; other++) to += key[other] < mine;
-        out[to] = make_int2(i, task_type[i] * n_choices + choice[place[i]]);
+    sort(key, n_keys);
+    for (int at = threadIdx.x; at <= n_keys; at += blockDim.x) {
+        const int before = at ? machine_of(key[at - 1], n_machines) : -1;
+        const int here = at < n_keys ? machine_of(key[at], n_machines) : n_machines;
+        for (int k = before + 1; k <= here; k++) begins[k] = at;
+        if (at == n_keys || key[at] == LAST) continue;
+        const int i = task_of(key[at]);
+        out[at] = make_int2(i, task_type[i] * n_choices + choice[place[i]]);
     }
 }
 
@@ -128,9 +134,8 @@ __device__ float utility_of(const Task& task, const int* first_segment, const fl
     return task.scale * segment_value(segments, j, x_s, has_slopes);
 }
 
-constexpr int EACH = 4;  // samples per thread: their points are one word
-
-struct Drawn {  // what a run takes in the samples of one thread
+template <int EACH>
+struct Drawn {  // what a run takes in the samples of one thread, four at most: their points are one word
     float exec_s[EACH], energy_j[EACH];
 };
 
@@ -140,9 +145,10 @@ __device__ uint2 points_of(int2 run, int n_stored, int sample, const unsigned ch
     return make_uint2(*(const unsigned*)(time_point + at), *(const unsigned*)(power_point + at));
 }
 
-__device__ Drawn drawn(int2 run, uint2 points, int n_points, const float* time_s, const float* power_w) {
+template <int EACH>
+__device__ Drawn<EACH> drawn(int2 run, uint2 points, int n_points, const float* time_s, const float* power_w) {
     const float *times = time_s + run.y * n_points, *powers = power_w + run.y * n_points;
-    Drawn found;
+    Drawn<EACH> found;
 #pragma unroll
     for (int s = 0; s < EACH; s++) {
         found.exec_s[s] = times[(points.x >> (8 * s)) & 255];
@@ -151,15 +157,14 @@ __device__ Drawn drawn(int2 run, uint2 points, int n_points, const float* time_s
     return found;
 }
 
-// One warp per machine, child and 128 samples, four samples per thread: the machine's tasks one after the other.
-extern "C" __global__ void evaluate(int n_tasks, int n_machines, int n_samples, int n_stored, int n_points,
-                                    const int* first, const int2* sequence, const Task* tasks,
-                                    const int* first_segment, const float4* segments, int has_slopes,
-                                    const float* time_s, const float* power_w, const unsigned char* time_point,
-                                    const unsigned char* power_point, float drop_below, float* utility,
-                                    float* energy_j) {
-    const int k = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, child = blockIdx.y;
-    const int sample = (blockIdx.z * 32 + threadIdx.x % 32) * EACH;
+// `n_lanes` threads per machine and child, EACH samples per thread: the machine's tasks one after the other.
+template <int EACH>
+__global__ void evaluate(int n_lanes, int n_tasks, int n_machines, int n_stored, int n_points, const int* first,
+                         const int2* sequence, const Task* tasks, const int* first_segment, const float4* segments,
+                         int has_slopes, const float* time_s, const float* power_w, const unsigned char* time_point,
+                         const unsigned char* power_point, float drop_below, float* utility, float* energy_j) {
+    const int thread = blockIdx.x * blockDim.x + threadIdx.x, k = thread / n_lanes, child = blockIdx.y;
+    const int sample = (blockIdx.z * n_lanes + thread % n_lanes) * EACH;
     if (k >= n_machines || sample >= n_stored) return;
     const int* begins = first + child * (n_machines + 1) + k;
     const int2* mine = sequence + (size_t)child * n_tasks;
@@ -167,11 +172,12 @@ extern "C" __global__ void evaluate(int n_tasks, int n_machines, int n_samples, 
     float free_s[EACH] = {}, earned[EACH] = {}, used_j[EACH] = {};
     if (begin < end) {  // what a task needs is read one to three tasks ahead of its turn
         int2 run = mine[begin], next = mine[min(begin + 1, end - 1)], after = mine[min(begin + 2, end - 1)];
-        Drawn now = drawn(run, points_of(run, n_stored, sample, time_point, power_point), n_points, time_s, power_w);
-        uint2 points = points_of(next, n_stored, sample, time_point, power_point);
+        uint2 points = points_of(run, n_stored, sample, time_point, power_point);
+        Drawn<EACH> now = drawn<EACH>(run, points, n_points, time_s, power_w);
+        points = points_of(next, n_stored, sample, time_point, power_point);
         float4 row = *(const float4*)(tasks + run.x);
         for (int at = begin; at < end; at++) {
-            const Drawn then = drawn(next, points, n_points, time_s, power_w);
+            const Drawn<EACH> then = drawn<EACH>(next, points, n_points, time_s, power_w);
             const float4 row_then = *(const float4*)(tasks + next.x);
             points = points_of(after, n_stored, sample, time_point, power_point);
             next = after;
@@ -220,7 +226,7 @@ __device__ float mean_over_samples(float value, int n_samples, float* room) {
 
 // As `evaluate`, but what is dropped goes by the mean completion of all samples, which one block holds. Given mean
 // energies, what a task earns is that at its mean completion too, and it takes its mean energy in every sample.
-extern "C" __global__ void evaluate_by_mean(int n_tasks, int n_machines, int n_samples, int n_stored, int n_points,
+extern "C" __global__ void evaluate_by_mean(int n_samples, int n_tasks, int n_machines, int n_stored, int n_points,
                                             const int* first, const int2* sequence, const Task* tasks,
                                             const int* first_segment, const float4* segments, int has_slopes,
                                             const float* time_s, const float* power_w, const unsigned char* time_point,

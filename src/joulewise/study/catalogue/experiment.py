@@ -27,6 +27,8 @@ _SMALLER: Mapping[str, Callable[[re.Match[str]], str]] = {
     r"time_limit = (.*)": lambda found: f'{found[1]}time_limit = "200 ms"',
 }
 """What lines of studies become where they are run to see that all works."""
+_SEARCH = 'goal = "utility"\nmethod = "nsga2"\n'
+"""What a study says whose fronts a GPU can search."""
 
 
 class Told(NamedTuple):
@@ -72,9 +74,15 @@ class Experiment:
         """The bundled study file."""
         return (_STUDIES / f"{self.id}.toml").read_text()
 
-    def study(self, trials: int | None = None) -> Study:
-        """The bundled study, at the published number of trials unless another is asked for."""
-        return self._study(self.study_text(), trials)
+    @property
+    def suits_gpu(self) -> bool:
+        """Whether a GPU can search what its study does."""
+        return _SEARCH in self.study_text()
+
+    def study(self, trials: int | None = None, *, on_gpu: bool = False) -> Study:
+        """The bundled study, at the published number of trials or another, searched by a GPU if asked for and possible."""
+        text = self.study_text()
+        return self._study(text.replace(_SEARCH, f'{_SEARCH}engine = "gpu"\n') if on_gpu else text, trials)
 
     def smoke_study(self) -> Study:
         """The bundled study with two trials, and searches that are small or end at once: it shows that all works."""

@@ -1,4 +1,7 @@
-"""What an experiment found, when, with what and in how long: the file that pages of findings are written from."""
+"""What an experiment found, when, with what and in how long: the files that pages of findings are written from.
+
+A record lies in the folder of its results and, once a page tells of it, in a folder beside the page: `KEPT`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from joulewise.files import write_atomic
 from joulewise.units import count, duration
 from joulewise.verdicts import ClaimFinding
 
-FILE = "findings.json"
+FILE, KEPT = "findings.json", "findings"
 
 
 @dataclass(frozen=True)
@@ -36,16 +39,17 @@ class FindingsRecord:
         about = self.about
         took = duration(float(about["seconds"]))
         versions = f"Joulewise {about['joulewise']} on Python {about['python']}"
-        return f"{count(self.trials, 'trial')}, computed on {about['run_at'][:10]} in {took} with {versions}"
+        engine = f", searched by {about['engine']}" if about["engine"] else ""
+        return f"{count(self.trials, 'trial')}, computed on {about['run_at'][:10]} in {took} with {versions}{engine}"
 
-    def write(self, folder: Path) -> None:
-        """Write the record into the folder of its results."""
-        write_atomic(folder / FILE, json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n")
+    def write(self, path: Path) -> None:
+        """Write the record into a file."""
+        write_atomic(path, json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n")
 
 
-def read_records(folders: Iterable[Path]) -> dict[str, FindingsRecord]:
-    """The records of these folders by experiment; folders without one are left out."""
-    records = (_read(folder / FILE) for folder in folders if (folder / FILE).is_file())
+def read_records(paths: Iterable[Path]) -> dict[str, FindingsRecord]:
+    """The records of these files by experiment; files that are not there are left out."""
+    records = (_read(path) for path in paths if path.is_file())
     return {record.id: record for record in records}
 
 
