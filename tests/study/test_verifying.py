@@ -35,7 +35,7 @@ def test_days_with_utilities_that_rise_hold(tmp_path: Path) -> None:
     policies = '["max-util", "min-min-comp", "max-max-upt", "patient-upt", "prices"]'
     text = TEXT.replace('["random", "max-max-upt"]', policies).replace("[0, 0.5]", "0.5")
     text = text.replace("= 150", "= 150\nrising_share = 0.5").replace("trials = 2", "trials = 1")
-    results = run_study(parse_study(text), tmp_path)
+    results = run_study(parse_study(text, "study.toml", tmp_path), tmp_path)
     assert [verdict.problems for verdict in verify(tmp_path)] == [()] * 5
     assert (results.runs["possible_percent"] < 100).all()
     earned = dict(results.runs.select("manager.policy", "utility").iter_rows())
