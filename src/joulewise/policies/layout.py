@@ -51,8 +51,8 @@ def _make_layout(world: World) -> WorldArrays:
 def tasks_of(work: Workload) -> Tasks:
     """Tasks, or jobs, as kernels see them."""
     rise_s = np.zeros(work.n_tasks) if work.rise_s is None else work.rise_s.copy()
-    columns = (work.arrival_s, work.task_type, work.shape, work.scale, work.hold_s)
-    return Tasks(*(column.copy() for column in columns), rise_s)
+    kinds = (work.task_type.copy(), work.shape.copy())
+    return Tasks(work.arrival_s.copy(), *kinds, work.scale.copy(), work.hold_s.copy(), rise_s)
 
 
 def utilities_of(shapes: UtilityShapes) -> Utilities:

@@ -13,7 +13,7 @@ from joulewise.check.tasks.case import ManagedCase, Rule
 from joulewise.check.tasks.limits import days_stay_within_budget, power_stays_below_the_cap
 from joulewise.check.tasks.waiting import drops_were_hopeless, waiting_needs_a_queue
 from joulewise.model import Status
-from joulewise.model.arrays import Bools, Floats, Ints
+from joulewise.model.arrays import Bools, Counts, Floats
 
 
 def _drops_need_a_threshold(case: ManagedCase) -> Iterator[str]:
@@ -84,7 +84,7 @@ def _worth_the_threshold_when_seen(case: ManagedCase) -> Iterator[str]:
 
 
 def _worth_the_threshold(
-    case: ManagedCase, end_s: Floats, worth: Callable[[Ints, Floats], Floats], what: str
+    case: ManagedCase, end_s: Floats, worth: Callable[[Counts, Floats], Floats], what: str
 ) -> Iterator[str]:
     judged, work = np.isfinite(end_s) & (case.threshold[case.runs.task] > 0), case.world.workload
     task = case.runs.task[judged]
