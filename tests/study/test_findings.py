@@ -56,7 +56,7 @@ def test_a_page_is_written_from_records_and_keeps_its_words() -> None:
     assert page.startswith("Words.\n")
     assert "old\n" not in page
     assert "old b" in page
-    assert "48 trials, computed on 2026-11-17 in 1.5 min with Joulewise 1.0 on Python 3.11.7" in page
+    assert "48 trials, computed on 2026-11-17 in 1.5 min of computing with Joulewise 1.0 on Python 3.11.7" in page
     assert "| 2.1 | more \\| than (read as) | all | 2 of 2 hold | reproduced (stand-in) |" in page
     assert unfilled(PAGE, {"a": record("a")}) == ["b"]
     with pytest.raises(InputError, match="has no part for c"):

@@ -51,6 +51,13 @@ def test_plans_keep_all_limits_and_stay_below_their_bound(facility: Facility) ->
     assert facility_bound(facility, found.prices) <= found.bound_per_s * (1 + 1e-6)
 
 
+@pytest.mark.thorough("a facility whose program takes long")
+def test_a_program_that_loses_its_way_is_solved_from_the_beginning() -> None:
+    facility = random_facility(79678)
+    found = plan_facility(facility, Air(facility.room))
+    assert found.history[-1][1] <= found.bound_per_s
+
+
 @cases(divided_by=10)
 @given(facilities(), seeds)
 def test_both_bounds_are_one(facility: Facility, seed: int) -> None:

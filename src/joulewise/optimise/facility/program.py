@@ -222,10 +222,17 @@ class LinearisedProgram:
         """Solve by the primal simplex method, or by the dual one."""
         self.highs.setOptionValue("simplex_strategy", _PRIMAL if wanted else _DUAL)
 
+    def _run(self) -> highspy.HighsModelStatus:
+        """How the solver ends: where it loses its way from the last solution, from the beginning."""
+        self.highs.run()
+        if self.highs.getModelStatus() == highspy.HighsModelStatus.kUnknown:
+            self.highs.clearSolver()
+            self.highs.run()
+        return self.highs.getModelStatus()
+
     def solve(self) -> Solution:
         """The best that the program has."""
-        self.highs.run()
-        status = self.highs.getModelStatus()
+        status = self._run()
         if status == highspy.HighsModelStatus.kInfeasible:
             raise NoSolutionError("no plan keeps the limits")
         if status != highspy.HighsModelStatus.kOptimal:

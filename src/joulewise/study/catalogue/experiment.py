@@ -80,7 +80,7 @@ class Experiment:
         return _SEARCH in self.study_text()
 
     def study(self, trials: int | None = None, *, on_gpu: bool = False) -> Study:
-        """The bundled study, at the published number of trials or another, searched by a GPU if asked for and possible."""
+        """The bundled study, at the published number of trials or another; a GPU searches if asked for and possible."""
         text = self.study_text()
         return self._study(text.replace(_SEARCH, f'{_SEARCH}engine = "gpu"\n') if on_gpu else text, trials)
 

@@ -27,7 +27,7 @@ def section_of(record: FindingsRecord) -> str:
         [
             f"### `{record.id}`: {record.title}",
             "",
-            f"{record.source}; {record.effort}; `joulewise reproduce {record.id}`. Reading: {record.reading}.",
+            f"{record.source}; {record.effort}; `{record.command}`. Reading: {record.reading}.",
             "",
             *_table(_HEAD, [_cells(finding) for finding in record.findings]),
             "",

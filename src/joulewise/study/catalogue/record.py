@@ -37,10 +37,15 @@ class FindingsRecord:
         if not self.trials:
             return "nothing is run"
         about = self.about
-        took = duration(float(about["seconds"]))
+        took = f"{duration(float(about['seconds']))} of computing"
         versions = f"Joulewise {about['joulewise']} on Python {about['python']}"
         engine = f", searched by {about['engine']}" if about["engine"] else ""
         return f"{count(self.trials, 'trial')}, computed on {about['run_at'][:10]} in {took} with {versions}{engine}"
+
+    @property
+    def command(self) -> str:
+        """What repeats it."""
+        return f"joulewise reproduce {self.id}" + (" --gpu" if "GPU" in self.about.get("engine", "") else "")
 
     def write(self, path: Path) -> None:
         """Write the record into a file."""
