@@ -26,7 +26,7 @@ def rising(arrival_s: list[float], rise_s: list[float], end_s: float = math.inf)
 
 
 def starts(world: World, policy: str, threshold: float = 0.5) -> list[float]:
-    return simulate(world, Manager(POLICIES[policy], threshold, 1.0)).allocation.start_s.tolist()
+    return list(simulate(world, Manager(POLICIES[policy], threshold, 1.0)).allocation.start_s)
 
 
 def test_who_has_not_risen_goes_behind_who_has_and_waits_only_where_that_is_wanted() -> None:

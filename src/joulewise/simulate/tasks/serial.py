@@ -131,10 +131,9 @@ def _runner(world: World, manager: Manager, plan: TaskPlan, seed: int, trial: in
     """The kernel for the manager's policy as a function of the instant to run to; it returns mapping events."""
     policy, layout = manager.policy, layout_of(world, manager.n_types)
     everywhere, value = layout_of(world).options, usable_value(world, policy)
-    turns, interval_s = mapper_turns(world, manager), manager.mapping_interval_s
+    turns, interval_s, threshold = mapper_turns(world, manager), manager.mapping_interval_s, thresholds(world, manager)
     urgency = 0.0 if policy.objective is None else policy.objective.urgency
-    of_policy = (*turns, urgency, policy.is_patient)
-    tasks = TaskWorld(*layout, everywhere, thresholds(world, manager), value, interval_s, *of_policy)
+    tasks = TaskWorld(*layout, everywhere, threshold, value, interval_s, *turns, urgency, policy.is_patient)
     room = None if policy.picks else _engine(world, policy, layout.tasks)
     run: Any = run_batch if policy.mode == "batch" else run_on_arrival
     fleet = idle_fleet(world.system.counts)
