@@ -10,7 +10,7 @@ import sys
 
 from benchmarks.measure import as_json, as_text
 from benchmarks.subjects import SUBJECTS, case_of, results, subject_of
-from joulewise.optimise.assignments.gpu import gpu_name
+from joulewise.optimise.gpu import gpu_name
 
 
 def main() -> int:

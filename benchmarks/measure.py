@@ -17,7 +17,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from joulewise.optimise.assignments.gpu import gpu_name
+from joulewise.optimise.gpu import gpu_name
 
 ROOT = Path(__file__).resolve().parent.parent
 _PACKAGES = ("joulewise", "numpy", "scipy", "numba", "polars", "cupy-cuda12x")

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from joulewise.kernels.dominance import Archive, empty_archive, remember, room_t
 from joulewise.kernels.draws import draws_of
 from joulewise.model.arrays import Counts, Floats, Ints
 from joulewise.optimise.front import Front, FrontObjective, front_of, non_dominated
+from joulewise.optimise.gpu import GpuHerd, GpuProblem
 from joulewise.optimise.population import Population
 from joulewise.optimise.ways import POPULATION, Ranks, Ways
 from joulewise.rng import generator
@@ -88,14 +89,6 @@ class LivingPopulation(Protocol):
         """The population as it is now."""
 
 
-@runtime_checkable
-class GpuProblem(Protocol):
-    """A problem whose populations can also live on a GPU."""
-
-    def gpu_herd(self, start: Population, ways: Ways) -> LivingPopulation:
-        """A population on the GPU."""
-
-
 @dataclass(frozen=True, eq=False)
 class Evolution:
     """The front that evolution found, those at the generations asked for, and how fast it went on which engine.
@@ -160,8 +153,8 @@ def _herd(problem: GeneticProblem, engine: Engine) -> Callable[[Population, Ways
         return partial(Herd, problem)
     if not isinstance(problem, GpuProblem):
         found = f"found {type(problem).__name__} on a GPU"
-        raise InputError(Problem("engine", found, "takes assignments only", "use the cores"))
-    return problem.gpu_herd
+        raise InputError(Problem("engine", found, "takes assignments and bags only", "use the cores"))
+    return partial(GpuHerd, problem)
 
 
 def cores(n: int) -> str:

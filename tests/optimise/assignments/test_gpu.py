@@ -10,7 +10,8 @@ import pytest
 from joulewise.errors import InputError
 from joulewise.kernels import dominance
 from joulewise.model import World
-from joulewise.optimise.assignments import gpu
+from joulewise.optimise import gpu
+from joulewise.optimise.assignments.gpu import AssignmentEvaluator
 from joulewise.optimise.assignments.problem import AssignmentProblem
 from joulewise.optimise.assignments.stochastic import StochasticProblem
 from joulewise.optimise.evolution import evolve
@@ -109,7 +110,7 @@ class TestOnTheDevice:
 
     def test_rows_that_do_not_fit_at_once_wait(self, monkeypatch: pytest.MonkeyPatch) -> None:
         whole = evolve(_problem(), generations=10, population=20, engine="gpu")
-        monkeypatch.setattr(gpu._Evaluator, "_chunk", lambda _self, _n: 7)
+        monkeypatch.setattr(AssignmentEvaluator, "_chunk", lambda _self, _n: 7)
         parts = evolve(_problem(), generations=10, population=20, engine="gpu")
         assert np.array_equal(whole.front.points, parts.front.points)
 
@@ -147,7 +148,7 @@ def _selected(points: Any, by_dominators: bool) -> tuple[Any, Any]:
 
     problem = AssignmentProblem(_world())
     start = evolve(problem, generations=0, population=len(points) // 2).population
-    pool, archive = gpu._GpuPool(problem, start), gpu._GpuArchive(start, keeps=False)
+    pool, archive = gpu.GpuPool(problem.places, start), gpu._GpuArchive(start, keeps=False)
     pool.points = cupy.asarray(points)
     archive._settle(pool, pool.parents, gpu._SELECT, 1, by_dominators)
     return pool.next_parents.get(), pool.next_children.get()

@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 
 from joulewise.errors import InputError
-from joulewise.optimise.assignments.gpu import gpu_name
 from joulewise.optimise.front import front_of
+from joulewise.optimise.gpu import gpu_name
 from joulewise.study import Results, open_results, plan, run_study, verify
 from joulewise.study.assignments.methods import seeds_of
 from joulewise.study.assignments.parameters import UtilityFrontParameters

@@ -23,10 +23,10 @@ from joulewise.model.allocation import Allocation, Status
 from joulewise.model.arrays import Counts, Floats, Ints
 from joulewise.model.assignment import Assignment, begin_s, from_begin
 from joulewise.model.world import World
-from joulewise.optimise.assignments.gpu import GpuHerd
+from joulewise.optimise.assignments.gpu import AssignmentEvaluator, certain_facts
 from joulewise.optimise.front import FrontObjective
-from joulewise.optimise.population import Population, fingerprint_of
-from joulewise.optimise.ways import Ways
+from joulewise.optimise.gpu import Places
+from joulewise.optimise.population import fingerprint_of
 from joulewise.policies.layout import tasks_of, utilities_of
 
 ENERGY_UTILITY = (FrontObjective("energy", "J"), FrontObjective("utility", "", is_maximised=True))
@@ -189,9 +189,15 @@ class AssignmentProblem:
         """The assignment of a chromosome."""
         return assignment_of(self.facts, genes)
 
-    def gpu_herd(self, start: Population, ways: Ways) -> GpuHerd:
-        """A population on the GPU."""
-        return GpuHerd(self, start, ways)
+    @property
+    def places(self) -> Places:
+        """Where mutation may put tasks."""
+        facts = self.facts
+        return Places(facts.tasks.task_type, facts.allowed, facts.n_allowed, self.leaves_out)
+
+    def gpu_evaluator(self, n: int) -> AssignmentEvaluator:
+        """What evaluates chromosomes on a GPU."""
+        return AssignmentEvaluator(certain_facts(self.facts), n)
 
 
 class AssignmentChromosomes:

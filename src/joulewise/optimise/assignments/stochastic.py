@@ -28,6 +28,7 @@ from joulewise.model.assignment import Assignment
 from joulewise.model.chances import Chances
 from joulewise.model.world import World
 from joulewise.optimise.assignments.choices import DropBy, StochasticObjective
+from joulewise.optimise.assignments.gpu import AssignmentEvaluator
 from joulewise.optimise.assignments.problem import AssignmentProblem, assignment_facts, genes_of
 from joulewise.optimise.population import fingerprint_of
 from joulewise.rng import generator
@@ -98,6 +99,10 @@ class StochasticProblem(AssignmentProblem):
         if self.chance_facts is None:
             return super().chromosomes(genes)
         return ChanceChromosomes(self.chance_facts, genes, self.threads)
+
+    def gpu_evaluator(self, n: int) -> AssignmentEvaluator:
+        """What evaluates chromosomes on a GPU."""
+        return super().gpu_evaluator(n) if self.chance_facts is None else AssignmentEvaluator(self.chance_facts, n)
 
 
 class ChanceChromosomes:

@@ -14,7 +14,9 @@ from joulewise.errors import Problem, raise_if_any
 from joulewise.kernels.bags.genes import BagFacts, BagPool, breed, evaluate
 from joulewise.model.arrays import Counts, Floats, Ints
 from joulewise.model.bag import Bag, BagAllocation
+from joulewise.optimise.bags.gpu import BagEvaluator
 from joulewise.optimise.front import MAKESPAN_ENERGY, FrontObjective
+from joulewise.optimise.gpu import Places
 from joulewise.optimise.population import fingerprint_of
 
 _MOST_TICKS = 2**61
@@ -62,6 +64,15 @@ class BagProblem:
         task_type, machine, pstate = payload.tasks()
         order = np.argsort(task_type, kind="stable")
         return (machine * self.bag.system.n_pstates + pstate)[order].astype(np.int32)[None]
+
+    @property
+    def places(self) -> Places:
+        """Where mutation may put tasks."""
+        return Places(self.facts.task_type, self.facts.allowed, self.facts.n_allowed)
+
+    def gpu_evaluator(self, _n: int) -> BagEvaluator:
+        """What evaluates chromosomes on a GPU."""
+        return BagEvaluator(self.facts)
 
     def payload(self, genes: Ints) -> BagAllocation:
         """The allocation of a chromosome."""

@@ -104,7 +104,7 @@ def _certain_problems(p: UtilityFrontParameters) -> Iterator[Problem]:
 
 
 def _engine_problems(p: UtilityFrontParameters) -> Iterator[Problem]:
-    from joulewise.optimise.assignments.gpu import gpu_name
+    from joulewise.optimise.gpu import gpu_name
 
     found, advice = f"found {p.engine!r}", 'use "auto"'
     if p.engine == GPU and not gpu_name():

@@ -151,7 +151,7 @@ class UtilityKind(Kind):
 
     def hindrance(self, run: Run, row: Mapping[str, Any]) -> str:
         """That it takes a GPU which is not there."""
-        from joulewise.optimise.assignments.gpu import gpu_name
+        from joulewise.optimise.gpu import gpu_name
 
         needs_gpu = on_gpu(_with_engine(run.point.decision.parameters, row.get("engine")))
         return "what a GPU decided needs one to come out again" if needs_gpu and not gpu_name() else ""

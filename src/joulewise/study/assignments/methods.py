@@ -72,7 +72,7 @@ def _evolution(p: UtilityFrontParameters) -> Callable[..., Evolution]:
 
 def on_gpu(p: UtilityFrontParameters, has_gpu: bool | None = None) -> bool:
     """Whether a GPU searches: where it is asked for, or where there is one and samples make it worth it."""
-    from joulewise.optimise.assignments.gpu import gpu_name
+    from joulewise.optimise.gpu import gpu_name
 
     if p.engine != AUTO or p.is_certain or p.islands > 1:
         return p.engine == GPU
