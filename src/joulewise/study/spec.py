@@ -86,7 +86,8 @@ def _key_fields(owner: type) -> tuple[dataclasses.Field[Any], ...]:
 
 def _values_of(parameters: Any) -> dict[str, Any]:
     """The fields of a section's parameters that keys are made of: all but late ones at their defaults."""
-    values = ((field, getattr(parameters, field.name)) for field in _key_fields(type(parameters)))
+    owner: type = type(parameters)
+    values = ((field, getattr(parameters, field.name)) for field in _key_fields(owner))
     return {field.name: value for field, value in values if not (field.metadata.get("late") and value == field.default)}
 
 
