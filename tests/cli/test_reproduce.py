@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from joulewise.measure.analysis.published import CHAPTER_8
-from joulewise.study.catalogue import EXPERIMENTS
+from joulewise.study.catalogue import EXPERIMENTS, ILLUSTRATIONS
 from tests.strategies.calling import call
 
 Capture = pytest.CaptureFixture[str]
@@ -21,8 +21,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_experiment_is_listed_with_its_claims(capsys: Capture) -> None:
     rows = json.loads(call(capsys, "reproduce", "--json").out)
-    assert [row["id"] for row in rows] == [*EXPERIMENTS, CHAPTER_8.id]
-    assert all(row["title"] and row["source"] and row["claims"] for row in rows)
+    assert [row["id"] for row in rows] == [ILLUSTRATIONS.id, *EXPERIMENTS, CHAPTER_8.id]
+    assert all(row["title"] and row["source"] for row in rows)
+    assert [row["id"] for row in rows if not row["claims"]] == [ILLUSTRATIONS.id]
     said = call(capsys, "reproduce", "chapter-9")
     assert said.code == 2
     assert "chapter-8" in said.err
@@ -38,6 +39,20 @@ def test_printed_tables_are_judged_without_running_anything(capsys: Capture) -> 
     )
     assert "| 8.7 |" in Path("results/reproduce/chapter-8/findings.md").read_text()
     assert "nothing of chapter-8 is run here" in call(capsys, "reproduce", "chapter-8", "--trials", 3).err
+
+
+def test_illustrations_are_drawn_without_running_anything(capsys: Capture) -> None:
+    found = json.loads(call(capsys, "reproduce", "illustrations", "--json").out)
+    assert [figure["figure"] for figure in found["figures"]] == [
+        "fig-2.1", "fig-2.2", "fig-2.3", "fig-2.4", "fig-f.1", "fig-f.2", "fig-f.3",
+    ]  # fmt: skip
+    folder = Path(found["folder"])
+    for figure in found["figures"]:
+        assert (folder / "figures" / f"{figure['figure']}.png").read_bytes().startswith(b"\x89PNG")
+    assert {path.name for path in folder.iterdir()} == {"figures"}
+    said = call(capsys, "reproduce", "illustrations")
+    assert "results/reproduce/illustrations/figures" in said.out
+    assert "nothing of illustrations is run here" in call(capsys, "reproduce", "illustrations", "--trials", 3).err
 
 
 def test_a_page_is_written_from_what_was_found(capsys: Capture, tmp_path: Path) -> None:

@@ -15,9 +15,11 @@ from joulewise.cli.output import AsJson, note, print_json, print_table
 if TYPE_CHECKING:
     from joulewise.errors import Problem
     from joulewise.measure.analysis.published import PrintedTables
-    from joulewise.study.catalogue import Experiment
+    from joulewise.study.catalogue import Experiment, Illustrations
     from joulewise.study.catalogue.record import FindingsRecord
     from joulewise.study.results import Results
+
+    CatalogueEntry = Experiment | PrintedTables | Illustrations
 
 FOLDER, SMOKE_FOLDER = Path("results") / "reproduce", Path("results") / "smoke"
 
@@ -46,6 +48,7 @@ def reproduce(
 ) -> None:
     """Run a published experiment and judge its claims.
 
+    The entry `illustrations` is not run: it draws utility functions, queues and arrivals of a published world.
     Without ID, the experiments are listed. With --all, results lie in a folder by ID each, and what is finished is not
     repeated. --page takes what was found by ID, or else by any experiment, and keeps it in findings/ beside the page.
     """
@@ -95,11 +98,12 @@ def _reproduce_one(name: str, extent: Extent, folder: Path) -> None:
     if name not in experiments:
         raise InputError(unknown_name("experiment", name, experiments))
     raise_if_any(_gpu_problems(experiments[name], extent))
+    _refuse_trials(experiments[name], extent)
     if not _carry_out(experiments[name], extent, folder):
         raise typer.Exit(SOME_RUNS_FAILED)
 
 
-def _gpu_problems(experiment: Experiment | PrintedTables, extent: Extent) -> Iterator[Problem]:
+def _gpu_problems(experiment: CatalogueEntry, extent: Extent) -> Iterator[Problem]:
     from joulewise.errors import Problem
     from joulewise.study.catalogue import EXPERIMENTS
 
@@ -117,25 +121,28 @@ def _reproduce_all(extent: Extent, folder: Path) -> None:
         raise typer.Exit(SOME_RUNS_FAILED)
 
 
-def _carry_out(experiment: Experiment | PrintedTables, extent: Extent, folder: Path) -> bool:
-    """Run an experiment, or judge its printed tables, and tell what it found; False where runs failed."""
-    from joulewise.study.catalogue import Experiment
+def _carry_out(entry: CatalogueEntry, extent: Extent, folder: Path) -> bool:
+    """Run an experiment, judge its printed tables or draw its world; False where runs failed."""
+    from joulewise.study.catalogue import Experiment, Illustrations
 
-    if isinstance(experiment, Experiment):
-        return _reproduce(experiment, extent, folder)
-    _judge_printed(experiment, extent, folder)
+    if isinstance(entry, Experiment):
+        return _reproduce(entry, extent, folder)
+    if isinstance(entry, Illustrations):
+        _illustrate(entry, folder, as_json=extent.as_json)
+    else:
+        _judge_printed(entry, folder, as_json=extent.as_json)
     return True
 
 
-def all_experiments() -> dict[str, Experiment | PrintedTables]:
-    """Every published experiment: those that can be run, and the one of which only printed tables can be judged."""
+def all_experiments() -> dict[str, CatalogueEntry]:
+    """Every entry: experiments that can be run, one of which only tables can be judged, and a world that is drawn."""
     from joulewise.measure.analysis.published import CHAPTER_8
-    from joulewise.study.catalogue import EXPERIMENTS
+    from joulewise.study.catalogue import EXPERIMENTS, ILLUSTRATIONS
 
-    return {**EXPERIMENTS, CHAPTER_8.id: CHAPTER_8}
+    return {ILLUSTRATIONS.id: ILLUSTRATIONS, **EXPERIMENTS, CHAPTER_8.id: CHAPTER_8}
 
 
-def _show_experiments(experiments: Iterable[Experiment | PrintedTables], as_json: bool) -> None:
+def _show_experiments(experiments: Iterable[CatalogueEntry], as_json: bool) -> None:
     rows = [
         {
             "id": experiment.id,
@@ -183,20 +190,43 @@ def _about(results: Results) -> dict[str, Any]:
     return {**about, "engine": ", ".join(engines), "seconds": results.seconds}
 
 
-def _named(experiment: Experiment | PrintedTables) -> tuple[str, str, str, str]:
+def _named(experiment: CatalogueEntry) -> tuple[str, str, str, str]:
     return experiment.id, experiment.title, experiment.source, experiment.reading
 
 
-def _judge_printed(printed: PrintedTables, extent: Extent, folder: Path) -> None:
+def _refuse_trials(entry: CatalogueEntry, extent: Extent) -> None:
     from joulewise.errors import InputError, Problem
+    from joulewise.study.catalogue import Experiment
+
+    if extent.trials is not None and not isinstance(entry, Experiment):
+        found, allowed = f"found {extent.trials}", f"nothing of {entry.id} is run here"
+        raise InputError(Problem("--trials", found, allowed, "leave --trials out"))
+
+
+def _illustrate(entry: Illustrations, folder: Path, *, as_json: bool) -> None:
+    from joulewise.present.export import export
+    from joulewise.present.page import page_of
+
+    study = entry.study()
+    rows = []
+    for illustration in page_of(study.kind.name).illustrations:
+        drawing = illustration.draw(study)
+        path = export(drawing.chart, folder / "figures" / f"{illustration.name}.png")
+        rows.append({"figure": path.stem, "title": illustration.title, "shows": drawing.caption})
+    if as_json:
+        print_json({"id": entry.id, "folder": str(folder), "figures": rows})
+        return
+    print_table(f"{entry.id}: {entry.title}", rows)
+    print(f"Reading: {entry.reading}.")
+    print(f"Figures:  {folder / 'figures'}")
+
+
+def _judge_printed(printed: PrintedTables, folder: Path, *, as_json: bool) -> None:
     from joulewise.measure.analysis.published import published_findings
     from joulewise.study.catalogue.record import FindingsRecord
 
-    if extent.trials is not None:
-        advice = "leave --trials out; `joulewise measure` runs programs of your own"
-        raise InputError(Problem("--trials", f"found {extent.trials}", f"nothing of {printed.id} is run here", advice))
     record = FindingsRecord(*_named(printed), 0, {}, tuple(published_findings()))
-    _tell(record, folder, {}, as_json=extent.as_json)
+    _tell(record, folder, {}, as_json=as_json)
 
 
 def _tell(record: FindingsRecord, folder: Path, places: Mapping[str, object], *, as_json: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from joulewise.model.allocation import Allocation, LostRuns
 from joulewise.model.arrays import Counts, Ints
 from joulewise.model.supply import Supply
 from joulewise.model.system import System
-from joulewise.model.workload import Tag, Workload
 from joulewise.model.world import Outages, World
 
 Dealing: TypeAlias = Literal["in-turn", "least-load"]
@@ -116,13 +115,7 @@ _DEALINGS: dict[Dealing, Callable[[World, int], Counts]] = {"in-turn": _in_turn,
 def _group(world: World, counts: Counts, task: Counts, machine: Counts) -> MachineGroup:
     supply = _share(world.supply, machine.size / world.system.n_machines)
     system, outages = replace(world.system, counts=counts), _outages_of(world.outages, machine)
-    return MachineGroup(World(system, _tasks_of(world.workload, task), supply, outages), task, machine)
-
-
-def _tasks_of(work: Workload, task: Counts) -> Workload:
-    columns: dict[str, Any] = {name: column[task] for name, column in work.columns.items()}
-    tags = {name: Tag(tag.names, tag.codes[task]) for name, tag in work.tags.items()}
-    return replace(work, **columns, tags=tags)
+    return MachineGroup(World(system, world.workload.some(task), supply, outages), task, machine)
 
 
 def _share(supply: Supply, part: float) -> Supply:

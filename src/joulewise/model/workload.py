@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -107,6 +108,13 @@ class Workload:
     def columns(self) -> dict[str, Floats | Ints]:
         """What there is of each task, by name."""
         return {name: getattr(self, name) for name in _DTYPES if getattr(self, name) is not None}
+
+    def some(self, tasks: ArrayLike) -> Workload:
+        """The workload of these tasks alone."""
+        i = np.asarray(tasks)
+        columns: dict[str, Any] = {name: column[i] for name, column in self.columns.items()}
+        tags = {name: Tag(tag.names, tag.codes[i]) for name, tag in self.tags.items()}
+        return replace(self, **columns, tags=tags)
 
     def in_window(self, at_s: ArrayLike) -> Bools:
         """Whether something at these instants falls in the counted window."""

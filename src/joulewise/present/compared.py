@@ -53,7 +53,7 @@ def _line_parts(records: Records, layout: Layout, along: str, measure: Measure) 
     values = [v / measure.size for panel in panels for name in ("mean", "low", "high") for v in panel.rows[name]]
     top = max([v for v in values if v <= measure.most] + [limit for limit in limits if limit is not None])
     y = LineAxis(measure.title, min(0.0, *values), (1 + _ROOM) * top)
-    x = _axis(records, along)
+    x = number_axis(records, along)
     width_px = _WIDTHS_PX[len(panels) > 1]
     plots = [
         Plot(
@@ -69,7 +69,8 @@ def _line_parts(records: Records, layout: Layout, along: str, measure: Measure) 
     return [draw_lines(plot) for plot in plots], note
 
 
-def _axis(records: Records, along: str) -> LineAxis:
+def number_axis(records: Records, along: str) -> LineAxis:
+    """The axis along which a swept number runs."""
     labels = {float(str(value)): label for value, label in records.labels(along).items()}
     room = _ROOM * (max(labels) - min(labels))
     return LineAxis(records.title(along), min(labels) - room, max(labels) + room, thinned(labels))

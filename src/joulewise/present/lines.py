@@ -11,8 +11,8 @@ from joulewise.present.layout import AXIS_FORMAT, inline
 from joulewise.present.parts import layer
 from joulewise.present.records import BOUND_NAMES
 
-BUDGET = "budget"
-LIMITS = (BUDGET, *BOUND_NAMES)
+BUDGET, PUBLISHED = "budget", "published"
+LIMITS = (BUDGET, PUBLISHED, *BOUND_NAMES)
 """Lines that are no measurements."""
 LIMIT_LOOK = (theme.INK, [2, 3])
 _LABEL_GAP_PX = 14

@@ -17,6 +17,7 @@ from joulewise.present.records import Key, Records
 from joulewise.present.tables import Table, full_table
 from joulewise.study.built_in import BUILT_IN
 from joulewise.study.packages import loaded
+from joulewise.study.study import Study
 from joulewise.units import count
 
 ENTRY_POINTS = "joulewise.pages"
@@ -58,6 +59,20 @@ class Figure:
         return all(need.holds(records) for need in self.needs)
 
 
+@dataclass(frozen=True)
+class Illustration:
+    """A drawing of what there is in the world of a study, before anything is run; `name` is also its file name."""
+
+    name: str
+    title: str
+    drawer: Callable[[Study], Drawing]
+
+    def draw(self, study: Study) -> Drawing:
+        """The drawing for a study."""
+        with unchecked():
+            return self.drawer(study)
+
+
 def count_results(records: Records) -> list[Finding]:
     """How many runs have a result, where there is nothing better to say of them."""
     return [Finding(f"{count(records.n_runs, 'run')} gave results.")] if records.n_runs else NONE_YET
@@ -74,6 +89,7 @@ class Page:
 
     `frames` are the detail tables that it reads, each with the columns it needs, or None for all of them. `keys` says
     how study keys are spoken of that are not just read out. `across` is a key whose values head columns of tables.
+    `illustrations` show worlds of this kind, for the entry of the catalogue that draws them.
     """
 
     findings: Callable[[Records], list[Finding]] = count_results
@@ -83,6 +99,7 @@ class Page:
     frames: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
     keys: Mapping[str, Key] = field(default_factory=dict)
     across: str = ""
+    illustrations: tuple[Illustration, ...] = ()
 
 
 def page_of(kind: str) -> Page:

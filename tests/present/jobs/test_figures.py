@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import polars as pl
@@ -24,7 +24,8 @@ from joulewise.present.jobs.curves import jobs_over_time
 from joulewise.present.jobs.findings import job_findings
 from joulewise.present.jobs.gantt import gantt, lively, name_nodes
 from joulewise.present.jobs.keys import ADAPTS, FILTER, LENIENCY, LOAD, PLANNED, POLICY, SCHEDULER
-from joulewise.present.jobs.leniency import over_job_leniency
+from joulewise.present.jobs.leniency import filtered_view, over_job_leniency
+from joulewise.present.jobs.leniency_map import lead_of, leniency_map
 from joulewise.present.jobs.logs import count_axis, time_axis
 from joulewise.present.jobs.tables import job_tables
 from joulewise.present.jobs.times import run_times, utility_by_size
@@ -224,6 +225,65 @@ def test_every_filter_has_its_curve_over_the_leniency() -> None:
         (row for row in _with(drawing, "low") if row["name"] == "Max UPR" and row["y"] > 2), key=lambda r: r["y"]
     )
     assert best["x"] == 4.0
+
+
+MAPPED = [
+    {VARIANT: f"{share} the nodes, {cores} cores", **{key: point[key] for key in (POLICY, FILTER, LENIENCY)}}
+    for share, cores in product(("half", "4 times"), (24, 48, 96, 192))
+    for point in FIG_7
+]
+"""Eight settings with both filters."""
+
+
+def test_a_map_has_a_panel_for_every_setting_with_both_filters_and_who_leads() -> None:
+    records = job_records(MAPPED, n_trials=3, details=False)
+    assert "leniency-map" in _names(records)
+    drawing = leniency_map(records)
+    panels = spec_of(drawing.chart)["concat"]
+    assert [" ".join(panel["title"]["text"]).replace("\N{NO-BREAK SPACE}", " ") for panel in panels] == [
+        name[0].upper() + name[1:] for name in dict.fromkeys(point[VARIANT] for point in MAPPED)
+    ]
+    assert {panel["title"]["subtitle"].partition(":")[0] for panel in panels} == {"filter per resource at 4"}
+    assert is_vega_lite(spec_of(drawing.chart))
+    assert {row["name"] for row in _with(drawing, "low")} == {"filter per task", "filter per resource"}
+
+
+def test_the_lead_of_a_filter_is_paired_on_equal_trials() -> None:
+    records = job_records(MAPPED, n_trials=3, details=False)
+    seen = filtered_view(records)
+    lead = lead_of(seen, {VARIANT: MAPPED[0][VARIANT]}, [VARIANT])
+    here = records.runs.filter(pl.col(VARIANT) == MAPPED[0][VARIANT])
+    best = {
+        name: here.filter(pl.col(FILTER) == name, pl.col(LENIENCY) == leniency).sort("trial")[seen.share]
+        for name, leniency in (("per-resource", 4.0), ("per-task", 2.0))
+    }
+    gaps = best["per-resource"] - best["per-task"]
+    assert lead is not None
+    assert (lead.name, lead.leniency) == ("filter per resource", 4.0)
+    assert lead.points == pytest.approx(gaps.mean())
+    assert lead.low is not None
+    assert lead.low == pytest.approx(gaps.mean() - 4.302653 * gaps.std() / 3**0.5)  # type: ignore[operator]
+    assert lead.is_shown
+    assert lead.words.startswith("filter per resource at 4: +")
+
+
+def test_a_setting_with_one_filter_has_no_lead_and_one_trial_shows_none() -> None:
+    alone = [point for point in MAPPED if point[VARIANT] != MAPPED[0][VARIANT] or point[FILTER] == "per-task"]
+    records = job_records(alone, details=False)
+    first, second, *_ = spec_of(leniency_map(records).chart)["concat"]
+    assert "subtitle" not in first["title"]
+    assert second["title"]["subtitleColor"] == theme.MUTED
+    assert "±" not in second["title"]["subtitle"]
+
+
+def test_a_map_needs_several_filters_in_several_settings_of_one_scheduler() -> None:
+    for points in (
+        FIG_7,
+        [point for point in MAPPED if point[FILTER] == "per-task"],
+        [{**point, POLICY: policy} for point in MAPPED for policy in ("max-upr", "max-upt")],
+        [{**point, VARIANT: f"{point[VARIANT]} {i}"} for i in range(4) for point in MAPPED],
+    ):
+        assert "leniency-map" not in _names(job_records(points, details=False))
 
 
 # --- waits and times ------------------------------------------------------------------------------------

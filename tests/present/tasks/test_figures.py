@@ -10,11 +10,12 @@ import pytest
 
 from joulewise.present.export import spec_of
 from joulewise.present.layout import Drawing
-from joulewise.present.lines import BUDGET
+from joulewise.present.lines import BUDGET, PUBLISHED
 from joulewise.present.page import drawable, drawings
 from joulewise.present.records import VARIANT, Records
 from joulewise.present.tasks.keys import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLICY, THRESHOLD, WEIGHT
 from joulewise.present.views import beside, reshaped
+from joulewise.study.catalogue import EXPERIMENTS
 from tests.strategies.made import BUDGET_J, MANAGED, TITLES, WEIGHED, make_records, with_frames
 from tests.strategies.vega import is_vega_lite
 
@@ -288,3 +289,44 @@ def test_values_are_drawn_last_with_white_around_them_so_that_no_line_runs_throu
     layers = _inside(spec_of(_drawn(few, "utility-by-policy").chart), "layer")[-1]
     last = [part["mark"] for part in layers[-2:]]
     assert [(mark["type"], mark.get("stroke")) for mark in last] == [("text", "white"), ("text", None)]
+
+
+GAINED: dict[str, list[Any]] = {
+    POLICY: ["min-min-comp", "max-max-upt"],
+    "system.time_factor_cov": [0.0, 0.05, 0.1],
+    "system.power_cov": [0.05, 0.1],
+}
+
+
+def test_gains_are_paired_on_equal_trials_and_one_line_for_each_setting() -> None:
+    records = make_records(GAINED)
+    rows = [row for row in _rows(_drawn(records, "gain-by-number")) if "piece" in row]
+    assert {row["name"] for row in rows} == {"COV of powers 0.05", "COV of powers 0.1"}
+    runs = records.runs.filter(pl.col("system.time_factor_cov") == 0.05, pl.col("system.power_cov") == 0.1)
+    more, less = (
+        runs.filter(pl.col(POLICY) == name).sort("trial")["utility"] for name in ("max-max-upt", "min-min-comp")
+    )
+    point = next(row for row in rows if row["name"] == "COV of powers 0.1" and row["x"] == 0.05)
+    gains = 100 * (more / less - 1)
+    assert point["y"] == pytest.approx(gains.mean())
+    assert point["high"] == pytest.approx(gains.mean() + 4.302653 * gains.std() / 3**0.5)  # type: ignore[operator]
+
+
+def test_gains_have_the_published_number_in_the_bundled_study_alone() -> None:
+    study = EXPERIMENTS["pstate-cov"]
+    of_study = _drawn(make_records(GAINED, source=study.study_text()), "gain-by-number")
+    levels = {row["y"] for row in _rows(of_study) if row.get("name") == PUBLISHED and "low" in row}
+    assert levels == {study.level} == {11.0}
+    assert "published gain, about 11 %" in of_study.caption
+    assert all(row.get("name") != PUBLISHED for row in _rows(_drawn(make_records(GAINED), "gain-by-number")))
+
+
+def test_gains_need_two_policies_and_a_swept_number() -> None:
+    for sweep in (
+        {**GAINED, POLICY: ["random", "max-upt", "max-max-upt"]},
+        {POLICY: ["min-min-comp", "max-max-upt"], "system.power_cov": [0.05, 0.1]},
+        {**GAINED, "a.key": list(range(20))},
+    ):
+        assert "gain-by-number" not in _names(make_records(sweep))
+    one = _drawn(make_records(GAINED, n_trials=1), "gain-by-number")
+    assert "no intervals" in one.caption

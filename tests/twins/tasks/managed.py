@@ -69,6 +69,16 @@ def managed_plan(
     return _Managed(world, manager, seed64_of(seed, trial, manager), prices, quotas).run()
 
 
+def queues_after(world: World, manager: Manager, event_s: float) -> list[list[int]]:
+    """The tasks that each machine executes, has pending and has planned after the last event by an instant."""
+    twin, clock = _Managed(world, manager, seed64_of(0, 0, manager), None, None), Clock(world, manager)
+    now_s = clock.first_s()
+    while now_s <= event_s:
+        now_s = clock.next_s(twin.n_arrived, twin.event(now_s))
+    fixed = [[run.task for run in runs if run.end_s > event_s] for runs in twin.runs]
+    return [[*tasks, *(planned.task for planned in queue)] for tasks, queue in zip(fixed, twin.queues, strict=True)]
+
+
 # Random numbers
 
 

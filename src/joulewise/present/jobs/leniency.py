@@ -20,7 +20,7 @@ _LABEL_PART = 0.06
 
 def over_job_leniency(records: Records) -> Drawing:
     """Utility and energy over the leniency, a row of panels for each energy filter, a line for each scheduler."""
-    seen = _filtered(records)
+    seen = filtered_view(records)
     keys = [key for key in seen.varying if key not in (SCHEDULER, LENIENCY)]
     metrics = [name for name in (seen.share, _ENERGY) if seen.measures(name)]
     means = {name: panels_of(seen, seen.means(name, [SCHEDULER, LENIENCY, *keys]), keys) for name in metrics}
@@ -42,7 +42,7 @@ def has_leniencies(records: Records) -> bool:
     return runs.n_unique([FILTER, LENIENCY]) > runs[FILTER].n_unique()
 
 
-def _filtered(records: Records) -> Records:
+def filtered_view(records: Records) -> Records:
     """The runs with a filter that has a leniency, by scheduler."""
     seen = by_scheduler(records)
     runs = filtered(seen).with_columns(pl.col(LENIENCY).cast(pl.Float64))
@@ -72,9 +72,9 @@ def _bound(metric: str) -> float | None:
 
 
 def _plot(seen: Records, panel: Panel, y: LineAxis, size: float, limit: tuple[str, float | None]) -> Plot:
-    labels, x = seen.labels(SCHEDULER), _leniencies(panel.rows)
+    labels, x = seen.labels(SCHEDULER), leniency_axis(panel.rows)
     parts = {part[SCHEDULER][0]: part.sort(LENIENCY) for part in panel.rows.partition_by(SCHEDULER)}
-    lines = {label: _points(parts[name], size) for name, label in labels.items() if name in parts}
+    lines = {label: points_over(parts[name], size) for name, label in labels.items() if name in parts}
     name, value = limit
     if value is not None:
         lines[name] = [LinePoint(end, value / size) for end in (x.low, x.high)]
@@ -82,14 +82,15 @@ def _plot(seen: Records, panel: Panel, y: LineAxis, size: float, limit: tuple[st
     return Plot(lines, looks, x, y, sentence(panel.title), 330)
 
 
-def _points(rows: pl.DataFrame, size: float) -> list[LinePoint]:
+def points_over(rows: pl.DataFrame, size: float = 1.0) -> list[LinePoint]:
+    """The means of rows over their leniency, in units of a size."""
     return [
         LinePoint(row[LENIENCY], row["mean"] / size, scaled(row["low"], size), scaled(row["high"], size))
         for row in rows.iter_rows(named=True)
     ]
 
 
-def _leniencies(rows: pl.DataFrame) -> LineAxis:
+def leniency_axis(rows: pl.DataFrame) -> LineAxis:
     """The leniencies of a panel, with the labels for which there is room."""
     values: list[float] = rows[LENIENCY].unique().sort().to_list()
     span = values[-1] - values[0] or 1.0

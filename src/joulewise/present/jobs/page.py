@@ -26,6 +26,7 @@ from joulewise.present.jobs.gantt import gantt, has_runs
 from joulewise.present.jobs.glossary import GLOSSARY
 from joulewise.present.jobs.keys import FILTER, LOAD, PLANNED, POLICY, SCHEDULER
 from joulewise.present.jobs.leniency import has_leniencies, over_job_leniency
+from joulewise.present.jobs.leniency_map import has_leniency_map, leniency_map
 from joulewise.present.jobs.tables import job_tables
 from joulewise.present.jobs.times import has_plans, has_worths, run_times, utility_by_size
 from joulewise.present.jobs.view import (
@@ -59,6 +60,10 @@ _FIGURES = (
     Figure(
         "job-leniency", "Leniency of the energy filter", (Need("leniencies of jobs", has_leniencies),),
         over_job_leniency,
+    ),
+    Figure(
+        "leniency-map", "Energy filters by leniency and setting",
+        (Need("energy filters in several settings", has_leniency_map),), leniency_map,
     ),
     Figure(
         "scheduler-differences", "Distance to the best", (_UTILITY, Need("differences of schedulers", _differ)),

@@ -9,7 +9,9 @@ from joulewise.present.records import Key, Records
 from joulewise.present.tasks.curves import energy_over_time, utility_over_time
 from joulewise.present.tasks.fates import COUNTS, fates, fates_by_priority, shares
 from joulewise.present.tasks.findings import day_findings
+from joulewise.present.tasks.gains import gain_by_number, has_gains
 from joulewise.present.tasks.glossary import GLOSSARY
+from joulewise.present.tasks.illustrations import ILLUSTRATIONS
 from joulewise.present.tasks.keys import (
     ENVIRONMENT,
     FILTER,
@@ -52,6 +54,10 @@ _FIGURES = (
     Figure(
         "utility-by-policy", "Utility by policy",
         (_COMPARISON, Need("one setting", lambda records: not _has_settings(records))), utility_by_policy,
+    ),
+    Figure(
+        "gain-by-number", "Gain of one policy over another",
+        (Need("two policies over a number of the world", has_gains),), gain_by_number,
     ),
     Figure(
         "utility-by-threshold", "Utility by dropping threshold",
@@ -114,6 +120,8 @@ def _threshold_colours(records: Records) -> list[str]:
 _FILTERS = {"none": "no energy filter", "fair-share": "fair-share filter", "adaptive": "adaptive filter"}
 _KEYS = {
     "manager.best_types": Key("K", "machine types"),
+    "system.time_factor_cov": Key("COV of P-state times"),
+    "system.power_cov": Key("COV of powers"),
     ENVIRONMENT: Key("environment", phrases={"queued": "queued environment", "polled": "polled environment"}),
     FILTER: Key("energy filter", phrases=_FILTERS),
     WEIGHT: Key("weight of energy"),
@@ -125,5 +133,5 @@ _KEYS = {
 }
 
 PAGES = {
-    "managed": Page(day_findings, day_tables, _FIGURES, GLOSSARY, {TRACES: None}, _KEYS, THRESHOLD),
+    "managed": Page(day_findings, day_tables, _FIGURES, GLOSSARY, {TRACES: None}, _KEYS, THRESHOLD, ILLUSTRATIONS),
 }

@@ -16,7 +16,7 @@ from joulewise.study.catalogue import (
     tarplee,
     unprinted,
 )
-from joulewise.study.catalogue.experiment import Experiment
+from joulewise.study.catalogue.experiment import Experiment, Illustrations
 from joulewise.study.catalogue.judging import Claim
 from joulewise.verdicts import ClaimFinding
 
@@ -42,4 +42,13 @@ EXPERIMENTS = {
     if isinstance(experiment, Experiment)
 }
 
-__all__ = ["EXPERIMENTS", "Claim", "ClaimFinding", "Experiment"]
+ILLUSTRATIONS = friese_2.ILLUSTRATIONS
+
+
+def published_level(source: str) -> float | None:
+    """The published number of the figure of an experiment whose bundled study is this text; None for other studies."""
+    levels = (entry for entry in EXPERIMENTS.values() if entry.level is not None)
+    return next((entry.level for entry in levels if entry.study_text() == source), None)
+
+
+__all__ = ["EXPERIMENTS", "ILLUSTRATIONS", "Claim", "ClaimFinding", "Experiment", "Illustrations", "published_level"]

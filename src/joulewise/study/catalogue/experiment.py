@@ -58,7 +58,8 @@ class Experiment:
     """One entry of the catalogue; its study is the file studies/<id>.toml beside this module.
 
     `measures`, by name, are further columns of runs that claims look at, taken from the tables that were kept.
-    `standing` is that of all claims without one of their own.
+    `standing` is that of all claims without one of their own. `level` is a published number that its figure has as a
+    line.
     """
 
     id: str
@@ -69,10 +70,11 @@ class Experiment:
     claims: tuple[Claim, ...]
     measures: Mapping[str, Measure] = field(default_factory=dict)
     standing: Standing = ""
+    level: float | None = None
 
     def study_text(self) -> str:
         """The bundled study file."""
-        return (_STUDIES / f"{self.id}.toml").read_text()
+        return _bundled_text(self.id)
 
     @property
     def suits_gpu(self) -> bool:
@@ -82,20 +84,15 @@ class Experiment:
     def study(self, trials: int | None = None, *, on_gpu: bool = False) -> Study:
         """The bundled study, at the published number of trials or another; a GPU searches if asked for and possible."""
         text = self.study_text()
-        return self._study(text.replace(_SEARCH, f'{_SEARCH}engine = "gpu"\n') if on_gpu else text, trials)
+        text = text.replace(_SEARCH, f'{_SEARCH}engine = "gpu"\n') if on_gpu else text
+        return _in_trials(_parsed(text, self.id), trials)
 
     def smoke_study(self) -> Study:
         """The bundled study with two trials, and searches that are small or end at once: it shows that all works."""
         text = self.study_text()
         for pattern, smaller in _SMALLER.items():
             text = re.sub(rf"(?m)^((?:\w+\.)?){pattern}$", smaller, text)
-        return self._study(text, 2)
-
-    def _study(self, text: str, trials: int | None) -> Study:
-        study = parse_study(text, f"{self.id}.toml", _STUDIES)
-        if trials is None:
-            return study
-        return replace(study, heading=replace(study.heading, trials=trials))
+        return _in_trials(_parsed(text, self.id), 2)
 
     def measured(self, results: Results) -> pl.DataFrame:
         """The runs of the study with the further measures; a run of which nothing was kept has none."""
@@ -111,3 +108,33 @@ class Experiment:
         """Every claim judged on the runs of the study."""
         found = [claim.finding(runs) for claim in self.claims]
         return [finding if finding.standing else replace(finding, standing=self.standing) for finding in found]
+
+
+@dataclass(frozen=True)
+class Illustrations:
+    """An entry whose study is drawn and not run, for published figures that show a world and claim nothing of it.
+
+    The figures are the illustrations on the page of its kind of study.
+    """
+
+    id: str
+    title: str
+    source: str
+    reading: str
+    claims: tuple[Claim, ...] = ()
+
+    def study(self) -> Study:
+        """The bundled study."""
+        return _parsed(_bundled_text(self.id), self.id)
+
+
+def _bundled_text(name: str) -> str:
+    return (_STUDIES / f"{name}.toml").read_text()
+
+
+def _parsed(text: str, name: str) -> Study:
+    return parse_study(text, f"{name}.toml", _STUDIES)
+
+
+def _in_trials(study: Study, trials: int | None) -> Study:
+    return study if trials is None else replace(study, heading=replace(study.heading, trials=trials))

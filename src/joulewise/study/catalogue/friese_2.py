@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import polars as pl
 
-from joulewise.study.catalogue.experiment import Experiment, Reading
+from joulewise.study.catalogue.experiment import Experiment, Illustrations, Reading
 from joulewise.study.catalogue.judging import (
     Claim,
     Samples,
@@ -59,6 +59,14 @@ _READING = _free(NORMALISED)
 
 def _metric(runs: pl.DataFrame, metric: str, policies: str | list[str], **where: object) -> Samples:
     return sampled(runs, metric, policy=policies, **where)
+
+
+ILLUSTRATIONS = Illustrations(
+    "illustrations",
+    "Utility functions, queues of machines and arrivals: nothing is run, a published world is drawn",
+    "Friese fig. 2.1 to 2.4 and F.1 to F.3",
+    f"the published day at 33,000 tasks, and four machines for the queues, which the text draws as boxes; {_READING}",
+)
 
 
 def _percent(runs: pl.DataFrame, policies: str | list[str], **where: object) -> Samples:

@@ -492,7 +492,7 @@ MAP = Experiment(
     "as many; sigma from 0 to 2, and from 4 to 10; 24 to 26, 48 to 52 and 96 to 104 cores per node; Max UPR with "
     "place-holders at 5,000 jobs a day; budgets by the rule of 70 % in each setting, from four trials with another "
     f"seed; {_READING}",
-    "job-leniency",
+    "leniency-map",
     (
         Claim(
             "M3 (map)",

@@ -106,6 +106,12 @@ def generate_days(parameters: WorkloadParameters, system: System, seed: int, tri
         yield with_truth(workload, parameters, truth)
 
 
+def day_patterns(parameters: WorkloadParameters, system: System, seed: int, trial: int) -> RatePatterns:
+    """The rates at which tasks of each type arrive in a trial."""
+    load = DailyLoad(parameters.tasks_per_day, parameters.day_s, parameters.burst)
+    return rate_patterns(load, is_special(system), generator(seed, trial, "workload.rates"))
+
+
 def _by_hour(workload: Workload, parameters: WorkloadParameters) -> Workload:
     """The workload with each task worth as much more, or less, as the hour at which it arrives says.
 
@@ -137,8 +143,7 @@ def _tasks_by_day(
     parameters: WorkloadParameters, system: System, seed: int, trial: int
 ) -> Iterator[tuple[Floats, Ints, Codes, Codes, Codes]]:
     """Arrivals, task types and levels of each day."""
-    load = DailyLoad(parameters.tasks_per_day, parameters.day_s, parameters.burst)
-    patterns = rate_patterns(load, is_special(system), generator(seed, trial, "workload.rates"))
+    patterns = day_patterns(parameters, system, seed, trial)
     raise_if_any(_step_problems(parameters, system.n_task_types))
     for day in range(parameters.days):
         yield _tasks_of_day(parameters, patterns, day, seed, trial)
