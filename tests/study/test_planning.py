@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pickle
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,9 +15,9 @@ from joulewise.errors import InputError
 from joulewise.study import Run, parse_study, plan, run_study
 from joulewise.study.estimate import Estimate, estimate
 from joulewise.study.source import Draw
-from joulewise.study.spec import Fingerprints, Part, Point, WorldParts
+from joulewise.study.spec import Fingerprints, Part
 from joulewise.study.systems import kind_of
-from joulewise.worlds.parameters import explained
+from joulewise.worlds.tasks.day import WorkloadParameters
 from tests.strategies.small import HEURISTIC, TEXT, small
 
 Change = Callable[[str], str]
@@ -59,10 +59,22 @@ def test_what_is_added_changes_no_key(change: Change) -> None:
         lambda text: text + '[[variant]]\nname = "same"\n',
         lambda text: text.replace("[manager]", "[manager]\npreempts = false"),
     ],
-    ids=["name", "unit", "default", "spelling", "variant", "later"],
+    ids=["name", "unit", "default", "spelling", "variant", "late"],
 )
 def test_what_means_the_same_keeps_the_keys(change: Change) -> None:
     assert keys(change) == keys()
+
+
+def test_a_late_field_at_its_default_is_no_part_of_keys() -> None:
+    """Results that were stored before there was such a field are found again."""
+    late = [field.name for field in fields(WorkloadParameters) if field.metadata.get("late")]
+    assert "rising_share" in late
+    plain, rising = (
+        Fingerprints(Path())._part(Part("workload", "day", WorkloadParameters(rising_share=share)))
+        for share in (0.0, 0.5)
+    )
+    assert not any(f'"{name}"' in plain for name in late)
+    assert '"rising_share": 0.5' in rising
 
 
 @pytest.mark.parametrize(
@@ -77,36 +89,6 @@ def test_what_means_the_same_keeps_the_keys(change: Change) -> None:
 )
 def test_what_means_something_else_changes_every_key(change: Change) -> None:
     assert not set(keys()) & set(keys(change))
-
-
-@dataclass(frozen=True)
-class Before:
-    """Parameters as stored runs had them."""
-
-    weight: float = 0.5
-
-
-@dataclass(frozen=True)
-class Since(Before):
-    """The same with a field that came later, and does what they did by its default."""
-
-    speed: int = explained(1, "how fast", later=True)
-
-
-@dataclass(frozen=True)
-class Changed(Before):
-    """The same with a field whose default does something else."""
-
-    speed: int = explained(1, "how fast")
-
-
-def test_what_came_later_stands_in_keys_only_where_it_is_used() -> None:
-    def key(parameters: Before) -> str:
-        section = Part("manager", "manager", parameters)
-        return Fingerprints(Path()).of_run("", Point(None, WorldParts(section, section, section), section), 0, 0, "")
-
-    assert key(Since()) == key(Before())
-    assert len({key(Since()), key(Since(speed=2)), key(Since(weight=0.25)), key(Changed())}) == 4
 
 
 def test_a_named_file_counts_by_its_content(tmp_path: Path) -> None:
@@ -196,6 +178,9 @@ def test_the_estimate_counts_bounds_and_the_plain_engine(tmp_path: Path) -> None
         return estimate(parse_study(text, "study.toml", tmp_path), tmp_path / "out").seconds
 
     assert seconds("mine.py", "trivial") < seconds("mine.py", "prices") < seconds("slow.py", "prices")
+    rising = TEXT.replace("= 150", "= 50_000\nrising_share = 0.1")
+    found = estimate(parse_study(rising, "study.toml", tmp_path), tmp_path / "out").seconds
+    assert found > 2 * seconds("mine.py", "prices")
 
 
 def test_the_estimate_counts_the_bounds_of_small_days(tmp_path: Path) -> None:

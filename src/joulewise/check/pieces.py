@@ -106,7 +106,7 @@ def _best_gain(work: Workload, slots: _Slots, task: int, need: _PieceNeed, best:
 
 
 def _utility_before(work: Workload, task: int, at_s: float, slack_s: float) -> float:
-    return float(work.utility(task, at_s - slack_s))
+    return float(work.most_from(task, at_s - slack_s))
 
 
 def _gain(parts: tuple[list[_Part], list[_Part]], time_s: float, utility: float, *, must_fill: bool) -> float:

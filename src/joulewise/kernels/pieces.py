@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.jit import inlined, kernel
-from joulewise.kernels.prices import slack_of, utility_up_to
+from joulewise.kernels.prices import most_up_to, slack_of
 from joulewise.kernels.records import record
 
 
@@ -122,14 +122,14 @@ def try_slots_of(chosen, market, prices, seconds, nothing, energy_of_slot, run):
     i, soonest_s = run.i, run.arrival_s + run.time_s
     j = min(int(run.arrival_s / prices.slot_s), n_slots - 1)
     least = run.time_s * (run.nodes * prices.least_s[run.machine_type, j] + run.cost_w * prices.least_j[j])
-    if utility_up_to(market, i, max(soonest_s, window.start_s) - slack_s) - least <= chosen.gain[i]:
+    if most_up_to(market, i, max(soonest_s, window.start_s) - slack_s) - least <= chosen.gain[i]:
         return
     seconds.n[:] = 0
     while j < n_slots:
         put_slot(seconds, prices, run, j)
         end_s = (j + 1) * prices.slot_s
         if end_s >= soonest_s - slack_s and end_s > window.start_s:
-            utility = utility_up_to(market, i, max(max(j * prices.slot_s, soonest_s), window.start_s) - slack_s)
+            utility = most_up_to(market, i, max(max(j * prices.slot_s, soonest_s), window.start_s) - slack_s)
             if utility - least <= chosen.gain[i]:
                 return
             gain = best_seconds(seconds, prices, run, utility, True, nothing, energy_of_slot)
@@ -137,7 +137,7 @@ def try_slots_of(chosen, market, prices, seconds, nothing, energy_of_slot, run):
                 chosen.gain[i], chosen.option[i], chosen.slot[i] = gain, run.option, j
         j += 1
     if window.is_prorated:  # to complete after the window
-        utility = utility_up_to(market, i, max(window.end_s, soonest_s) - slack_s)
+        utility = most_up_to(market, i, max(window.end_s, soonest_s) - slack_s)
         gain = best_seconds(seconds, prices, run, utility, False, nothing, energy_of_slot)
         if gain > chosen.gain[i]:
             chosen.gain[i], chosen.option[i], chosen.slot[i] = gain, run.option, n_slots
@@ -152,7 +152,7 @@ def ask_again(chosen, market, prices, seconds, energy_of_slot, i):
         put_slot(seconds, prices, run, j)
     window, soonest_s, slack_s = market.window, run.arrival_s + run.time_s, slack_of(market.window)
     at_s = max(max(last * prices.slot_s, soonest_s), window.start_s) - slack_s
-    utility = utility_up_to(market, i, at_s)
+    utility = most_up_to(market, i, at_s)
     best_seconds(seconds, prices, run, utility, last < n_slots, chosen, energy_of_slot)
 
 

@@ -80,16 +80,15 @@ def _file_fields(owner: type) -> tuple[tuple[str, bool], ...]:
 
 
 @cache
-def _fields(owner: type) -> tuple[tuple[str, bool, Any], ...]:
-    """The fields of a section's parameters, whether they came later than stored runs, and their defaults."""
-    return tuple((field.name, bool(field.metadata.get("later")), field.default) for field in dataclasses.fields(owner))
+def _key_fields(owner: type) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(owner)
 
 
-def _telling(parameters: Any) -> dict[str, Any]:
-    """The values that tell runs apart: all, but for defaults of what came later."""
+def _values_of(parameters: Any) -> dict[str, Any]:
+    """The fields of a section's parameters that keys are made of: all but late ones at their defaults."""
     owner: type = type(parameters)
-    values = ((name, getattr(parameters, name), later, default) for name, later, default in _fields(owner))
-    return {name: value for name, value, later, default in values if not (later and value == default)}
+    values = ((field, getattr(parameters, field.name)) for field in _key_fields(owner))
+    return {field.name: value for field, value in values if not (field.metadata.get("late") and value == field.default)}
 
 
 class WorldParts(NamedTuple):
@@ -172,7 +171,7 @@ class Fingerprints:
     def _part(self, part: Part) -> str:
         """A section as text that says all that matters of it and nothing else."""
         if part not in self._parts:
-            values = _telling(part.parameters) | {"source": part.source}
+            values = _values_of(part.parameters) | {"source": part.source}
             for field, name in part.files():
                 if (content := self._content(name)) is not None:
                     values[field] = values[field].replace(name, content, 1)

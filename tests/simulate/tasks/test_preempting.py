@@ -139,8 +139,9 @@ SLEEPERS = Standby(*(np.array([value]) for value in (10.0, 2.0, 50.0, 4.0, 6.0))
         (replace(URGENT, outages=Outages([0], [14.0], [30.0])), "uncertain times or failures"),  # type: ignore[arg-type]
         (replace(URGENT, workload=replace(URGENT.workload, stretch=np.ones(2))), "uncertain times or failures"),
         (replace(URGENT, system=replace(URGENT.system, standby=SLEEPERS)), "machines that sleep"),
+        (replace(URGENT, workload=replace(URGENT.workload, rise_s=np.zeros(2))), "utilities that rise first"),
     ],
-    ids=["budget", "cap", "failures", "uncertain", "sleep"],
+    ids=["budget", "cap", "failures", "uncertain", "sleep", "rise"],
 )
 def test_worlds_in_which_nobody_can_be_suspended_are_refused(world: World, reason: str) -> None:
     with pytest.raises(InputError, match=f"manager.preempts: found true in a world with {reason}"):

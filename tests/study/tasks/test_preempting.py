@@ -62,8 +62,9 @@ def test_pieces_are_verified(results: Results) -> None:
             ("general_counts", 'idle_power = "9 W"\nsleep_after = "1 h"\ngeneral_counts'),
             "found true in a world with machines that sleep",
         ),
+        ((BUSY, BUSY + "\nrising_share = 0.5"), "found true in a world with utilities that rise first"),
     ],
-    ids=["queues", "unused", "budget", "cap", "failures", "uncertain", "sleep"],
+    ids=["queues", "unused", "budget", "cap", "failures", "uncertain", "sleep", "rise"],
 )
 def test_what_does_not_go_together_is_told_before_anything_is_run(change: tuple[str, str], problem: str) -> None:
     with pytest.raises(InputError, match=problem):

@@ -104,13 +104,13 @@ class ManagerParameters:
     preempts: bool = explained(
         Manager.preempts,
         "whether, polled, a task that comes and gets no machine may suspend a running task where that earns more",
-        later=True,
+        late=True,
     )
     checkpoint_s: Annotated[float, Field(ge=0)] = explained(
-        Manager.checkpoint_s, "time that suspending takes, on the machine of the task", later=True
+        Manager.checkpoint_s, "time that suspending takes, on the machine of the task", late=True
     )
     restart_s: Annotated[float, Field(ge=0)] = explained(
-        Manager.restart_s, "time that resuming takes, on top of what is left", later=True
+        Manager.restart_s, "time that resuming takes, on top of what is left", late=True
     )
 
     def __post_init__(self) -> None:
