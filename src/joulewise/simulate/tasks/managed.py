@@ -251,8 +251,12 @@ def _preempting_problems(world: World, manager: Manager) -> Iterator[Problem]:
     standby, has_limits = world.system.standby, world.supply.is_limited
     sleeps = standby is not None and bool(np.isfinite(standby.sleep_after_s).any())
     is_uncertain = world.workload.stretch is not None or world.outages.machine.size > 0
-    reasons = {"limits of energy or power": has_limits, "uncertain times or failures": is_uncertain,
-               "machines that sleep": sleeps, "utilities that rise first": world.workload.rise_s is not None}  # fmt: skip
+    reasons = {
+        "limits of energy or power": has_limits,
+        "uncertain times or failures": is_uncertain,
+        "machines that sleep": sleeps,
+        "utilities that rise first": world.workload.rise_s is not None,
+    }
     if manager.preempts and any(reasons.values()):
         found = f"found true in a world with {' and '.join(reason for reason, holds in reasons.items() if holds)}"
         allowed = "what suspended tasks take in addition is not planned there"
