@@ -63,7 +63,7 @@ def test_new_writes_a_study_that_check_accepts(study: Path, capsys: Capture) -> 
 
 
 @pytest.mark.parametrize(
-    ("kind", "n_runs"), [("front", 6), ("profit", 9), ("utility", 6), ("jobs", 12), ("facility", 9)]
+    ("kind", "n_runs"), [("front", 6), ("profit", 9), ("pricing", 6), ("utility", 6), ("jobs", 12), ("facility", 9)]
 )
 def test_new_writes_a_study_of_each_kind(kind: str, n_runs: int, study: Path, capsys: Capture) -> None:
     assert call(capsys, "new", "bag.toml", "--kind", kind).code == 0

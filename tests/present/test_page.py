@@ -19,8 +19,8 @@ from joulewise.present.report import draft_of
 from joulewise.present.tables import full_table
 from tests.strategies.made import make_records
 
-SYSTEMS = {"managed": "tasks", "jobs": "jobs", "front": "bags", "profit": "bags", "utility": "assignments",
-           "facility": "facility"}  # fmt: skip
+SYSTEMS = {"managed": "tasks", "jobs": "jobs", "front": "bags", "profit": "bags", "pricing": "bags",
+           "utility": "assignments", "facility": "facility"}  # fmt: skip
 
 
 LOADS = """

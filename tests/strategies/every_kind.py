@@ -21,7 +21,7 @@ from joulewise.study.case import Case, Outcome
 from joulewise.study.kind import Kind
 from joulewise.study.store import Store
 from tests.strategies.small import HEADING, MANAGER, SYSTEM, WORKLOAD
-from tests.strategies.small_bags import FRONT, PROFIT
+from tests.strategies.small_bags import FRONT, PRICING, PROFIT
 from tests.strategies.small_facility import ROOM
 from tests.strategies.small_fronts import EVOLVED, UTILITY, uncertain
 from tests.strategies.small_jobs import CLUSTERS, LOG, LOGGED
@@ -40,6 +40,7 @@ TEXTS = {
     "log": LOGGED,
     "front": FRONT.replace(*ONCE) + BAG_METHODS,
     "profit": PROFIT.replace(*ONCE),
+    "pricing": PRICING.replace(*ONCE),
     "utility": UTILITY.replace(*ONCE) + EVOLVED,
     "chance": uncertain(UTILITY).replace(*ONCE) + CHANCE + SAMPLES,
     "facility": FACILITY,

@@ -22,7 +22,8 @@ TYPES = "system.machine_types"
 COST_PER_KWH = 3.6
 COST_PER_J = 1e-6
 N_MACHINES = 12
-TITLES = {"lp": "LP", "annealing": "annealing", "nsga2": "NSGA-II", "one": "one point", "best": "best of many"}
+TITLES = {"lp": "LP", "annealing": "annealing", "nsga2": "NSGA-II", "one": "one point", "best": "best of many",
+          "fixed": "Fixed price", "backlog": "By backlog"}  # fmt: skip
 _N_VERTICES = 24
 LEAST_J, MOST_J, LEAST_S, MOST_S = 10e6, 14e6, 240.0, 900.0
 
@@ -104,6 +105,20 @@ def _curve(
     ]  # fmt: skip
     kinds = {"generation": pl.Int64, "gap_percent": pl.Float64, "profit_per_s": pl.Float64, "chosen": pl.String}
     return pl.DataFrame(rows, schema_overrides=kinds)
+
+
+def pricing_records(per_day: Sequence[int] = (40, 80), ratios: Sequence[float] = (1.0, 2.0, 3.0)) -> Records:
+    """Runs of prices: by backlog 90 % of what is possible, the fixed price best at a ratio of 2."""
+    ways: list[tuple[str, float | None]] = [("backlog", None), *(("fixed", ratio) for ratio in ratios)]
+    rows = [
+        {METHOD: method, RATIO: ratio, "workload.customers_per_day": n, "trial": 0, "unseen_bound": float(n),
+         "profit": 0.9 * n if ratio is None else n * (0.75 - 0.25 * abs(ratio - 2)), "profit_bound": 2.0 * n,
+         "gap_percent": 55.0, "sold": n / 2, "customers": float(n)}
+        for method, ratio in ways for n in per_day
+    ]  # fmt: skip
+    runs = pl.DataFrame(rows).with_columns(run=pl.int_range(len(rows)).cast(pl.String))
+    axes = (METHOD, RATIO, "workload.customers_per_day")
+    return _records(runs, axes, 1, "pricing", pl.DataFrame(), None, {})
 
 
 def front_records(

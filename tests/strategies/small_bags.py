@@ -53,6 +53,18 @@ profit_ratio = [0.8, 1.2]
 cost_per_kwh = 0.1
 """
 )
+PRICING = (
+    FRONT.replace('"front"', '"pricing"', 1)
+    .replace('generator = "bag"', 'generator = "customers"\ncustomers_per_day = 20\ndays = 1\npatience = "6 h"')
+    .partition("[optimise]")[0]
+    + """
+[optimise]
+goal = "pricing"
+method = ["fixed", "alone", "backlog"]
+profit_ratio = 2
+cost_per_kwh = 0.1
+"""
+)
 EVERY_METHOD = (
     'method = ["lp", "annealing", "nsga2"]\nmoves = 20_000\npopulation = 10\ngenerations = 20\nsnapshots = [0, 5]\n'
 )

@@ -17,6 +17,7 @@ STUDIES = {
     "jobs": small_jobs.CLUSTERS,
     "front": small_bags.FRONT,
     "profit": small_bags.PROFIT,
+    "pricing": small_bags.PRICING,
     "utility": small_fronts.UTILITY + small_fronts.EVOLVED + SIMULATED,
     "facility": small_facility.ROOM,
 }

@@ -46,6 +46,15 @@ class Supply:
         return math.isfinite(self.budget_j) or self.cap_w is not None
 
 
+def summed_until(by_hour: Floats, at_s: Floats) -> Floats:
+    """The sum over the hours from 0 to these instants of what a series says by the hour, from the beginning again."""
+    hours = at_s / HOUR_S
+    whole = np.floor(hours).astype(np.int64)
+    rounds, hour = np.divmod(whole, by_hour.size)
+    before = np.concatenate(([0.0], np.cumsum(by_hour)))
+    return np.asarray(rounds * before[-1] + before[hour] + (hours - whole) * by_hour[hour])
+
+
 def _problems(supply: Supply) -> Iterator[Problem]:
     if not supply.budget_j > 0:
         advice = "leave it out for no limit"

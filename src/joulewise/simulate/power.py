@@ -9,7 +9,7 @@ import numpy as np
 
 from joulewise.model.allocation import Allocation
 from joulewise.model.arrays import Bools, Codes, Counts, Floats, Ints
-from joulewise.model.supply import HOUR_S, Supply
+from joulewise.model.supply import HOUR_S, Supply, summed_until
 from joulewise.model.world import World
 
 J_PER_KWH = 3.6e6
@@ -56,7 +56,7 @@ class Draws:
         """What the energy costs by the hour's tariff; NaN without one."""
         if supply.tariff is None:
             return np.nan
-        cost_per_kw = _tariff_until(supply.tariff, self.end_s) - _tariff_until(supply.tariff, self.start_s)
+        cost_per_kw = summed_until(supply.tariff, self.end_s) - summed_until(supply.tariff, self.start_s)
         return float((self.power_w * cost_per_kw).sum() * HOUR_S / J_PER_KWH)
 
     @cached_property
@@ -69,15 +69,6 @@ class Draws:
         power_w = np.cumsum(np.add.reduceat(change_w, first)) if first.size else np.empty(0)
         used_j = np.concatenate(([0.0], np.cumsum(power_w[:-1] * np.diff(edge_s)))) if first.size else np.empty(0)
         return edge_s, power_w, used_j
-
-
-def _tariff_until(tariff: Floats, at_s: Floats) -> Floats:
-    """The tariff summed over the hours from 0 to these instants."""
-    hours = at_s / HOUR_S
-    whole = np.floor(hours).astype(np.int64)
-    rounds, hour = np.divmod(whole, tariff.size)
-    before = np.concatenate(([0.0], np.cumsum(tariff)))
-    return np.asarray(rounds * before[-1] + before[hour] + (hours - whole) * tariff[hour])
 
 
 def run_draws(world: World, allocation: Allocation) -> Draws:

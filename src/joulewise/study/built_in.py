@@ -5,7 +5,7 @@ from __future__ import annotations
 BUILT_IN = {
     "tasks": {"managed": ("manager", "manager")},
     "jobs": {"jobs": ("scheduler", "scheduler")},
-    "bags": {"front": ("optimise", "front"), "profit": ("optimise", "profit")},
+    "bags": {"front": ("optimise", "front"), "profit": ("optimise", "profit"), "pricing": ("optimise", "pricing")},
     "assignments": {"utility": ("optimise", "utility")},
     "facility": {"facility": ("optimise", "reward")},
 }

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 RUNS, RECORDS, TRACES, LOSSES = "runs", "records", "traces", "losses"
-FRONTS, MACHINES, COUNTS = "fronts", "machines", "counts"
+FRONTS, MACHINES, COUNTS, SALES = "fronts", "machines", "counts", "sales"
 CLOUDS, ASSIGNMENTS = "clouds", "assignments"
 JOBS, JOB_TRACES, JOB_TYPES, USERS, QUEUES = "jobs", "job_traces", "job_types", "users", "queues"
 CLUSTERS, PIECES, FINDINGS = "clusters", "pieces", "findings"
@@ -107,7 +107,7 @@ FIRST_COLUMNS = (
     label(
         RUNS, "bound",
         "how bounds are proven: of utility by prices, or trivially (each task alone), of jobs that may be suspended by "
-        "preemptive-prices; of bags by the duals of an lp; "
+        "preemptive-prices; of bags by the duals of an lp, of their sales by sales-prices; "
         "of fronts of utility by prices at a drop_below, none for objectives of chance; of facilities by "
         "facility-prices",
     ),

@@ -15,6 +15,7 @@ from joulewise.present.bags.fronts import fronts
 from joulewise.present.bags.gaps import kernel_density, profit_by_ratio, profit_gap
 from joulewise.present.bags.keys import RATIO
 from joulewise.present.bags.machines import finishing_times, machine_energies, machines_by_type
+from joulewise.present.bags.pricing import pricing_findings, profit_by_price
 from joulewise.present.bags.profit import feasible_region, profit_on_front
 from joulewise.present.export import spec_of
 from joulewise.present.fronts import front_by_generations
@@ -24,7 +25,7 @@ from joulewise.present.plane import plane_of
 from joulewise.present.records import METHOD, Records
 from joulewise.present.report import render_report
 from tests.strategies.made import with_frames
-from tests.strategies.made_bags import COST_PER_J, TYPES, front_records, profit_records
+from tests.strategies.made_bags import COST_PER_J, TYPES, front_records, pricing_records, profit_records
 from tests.strategies.vega import is_vega_lite
 
 OF_FRONTS = {"front", "front-by-generations", "finishing-times", "machine-energies", "machines-by-type"}
@@ -202,8 +203,32 @@ def test_reports_of_profit_tell_gaps_and_losses() -> None:
     assert "Profit ratio" in render_report(profit_records([1.2]))
 
 
+def test_reports_of_prices_tell_what_earns_most() -> None:
+    found = pricing_findings(pricing_records())
+    assert [finding.lead for finding in found] == [
+        f"Customers per day {n}: by backlog earns {earned} on average, 90 % of the proven most."
+        for n, earned in ((40, 36), (80, 72))
+    ]
+    assert found[0].support == "Fixed price at profit ratio 2 earns 30."
+    page = render_report(pricing_records())
+    assert "Worths unseen" in page
+    assert "Hypervolume" not in page
+
+
+def test_fixed_prices_are_a_line_and_other_ways_lines_across() -> None:
+    records = pricing_records(per_day=[40])
+    assert _names(records) == {"profit-by-price"}
+    assert _names(pricing_records(ratios=[2.0])) == set()
+    drawing = profit_by_price(records)
+    is_vega_lite(spec_of(drawing.chart))
+    at = {(row["name"], row["x"]): row["y"] for row in _with(drawing, "name", "x", "y", "piece")}
+    assert [at["Fixed price", ratio] for ratio in (1.0, 2.0, 3.0)] == [20.0, 30.0, 20.0]
+    assert [at["By backlog", ratio] for ratio in (1.0, 2.0, 3.0)] == [36.0] * 3
+    assert at["most, worths unseen", 2.0] == 40.0
+
+
 def test_searches_without_results_still_get_their_page() -> None:
-    for records in (front_records(["lp"]), profit_records([1.2])):
+    for records in (front_records(["lp"]), profit_records([1.2]), pricing_records()):
         empty = replace(records, runs=records.runs.clear(), summary=records.summary.clear())
         fronts = records.frame("fronts").clear()
         assert "No run has a result yet." in render_report(with_frames(empty, fronts=fronts, machines=None))

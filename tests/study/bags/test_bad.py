@@ -8,7 +8,7 @@ import pytest
 
 from joulewise.errors import InputError
 from tests.strategies.small import MANAGER
-from tests.strategies.small_bags import FRONT, PROFIT, TABLED, WORLD, Change, bag_study
+from tests.strategies.small_bags import FRONT, PRICING, PROFIT, TABLED, WORLD, Change, bag_study
 
 OTHER = '{goal = "profit", price = 1, cost_per_kwh = 1}'
 
@@ -77,6 +77,19 @@ BAD: dict[str, tuple[str, Change, str]] = {
     "wear of nothing": (
         PROFIT, lambda t: t + "wear_per_hour = {quantum = 1}", "optimise.wear_per_hour: found 'quantum'",
     ),
+    "a fixed price of nothing": (
+        PRICING, put("profit_ratio = 2", ""), 'optimise.profit_ratio: found none; must be given with method = "fixed"',
+    ),
+    "a ratio that no price uses": (
+        PRICING, put('"fixed", ', ""), "optimise.profit_ratio: found 2 with method 'alone'; is for 'fixed'",
+    ),
+    "sales without costs": (PRICING, put("cost_per_kwh = 0.1", ""), "optimise.cost_per_kwh: found neither it nor"),
+    "a cap on sales": (PRICING, lambda t: t + '[supply]\npower_cap = "1 kW"', "supply.power_cap: found 1 kW; of"),
+    "unknown prices": (PRICING, put('"alone"', '"auction"'), "optimise.method[1]: found 'auction'"),
+    "a bag without customers": (PRICING, put('"customers"', '"bag"'), "workload.generator: found 'bag'"),
+    "no patience": (PRICING, put('"6 h"', '"0 s"'), "workload.patience: found"),
+    "values of no law": (PRICING, put("days = 1", 'days = 1\nvalues = "normal"'), "workload.values: found 'normal'"),
+    "too many customers": (PRICING, put("= 20\n", "= 1e9\n"), "workload.customers_per_day: found"),
     "cap below idle power": (
         PROFIT, lambda t: t + '[supply]\npower_cap = "10 W"', "supply.power_cap: found 10 W, and idle machines",
     ),

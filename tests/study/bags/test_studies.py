@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from fnmatch import fnmatchcase
@@ -11,11 +12,13 @@ import polars as pl
 import pytest
 
 from joulewise.study import Results, open_results, parse_study, plan, run_study, verify
-from joulewise.study.column import COUNTS, FRONTS, MACHINES, RUNS
+from joulewise.study.case import Case
+from joulewise.study.column import COUNTS, FRONTS, MACHINES, RUNS, SALES
 from joulewise.study.schema import study_keys
+from joulewise.study.source import Draw
 from joulewise.study.store import Store
 from tests.strategies.small import lasting
-from tests.strategies.small_bags import EVERY_METHOD, FRONT, PROFIT, WORLD, bag_study, run_bags
+from tests.strategies.small_bags import EVERY_METHOD, FRONT, PRICING, PROFIT, WORLD, bag_study, run_bags
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +31,12 @@ def profits(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return run_bags(PROFIT, tmp_path_factory.mktemp("profits"))
 
 
-@pytest.fixture(params=["fronts", "profits"])
+@pytest.fixture(scope="module")
+def prices(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return run_bags(PRICING, tmp_path_factory.mktemp("prices"))
+
+
+@pytest.fixture(params=["fronts", "profits", "prices"])
 def results(request: pytest.FixtureRequest) -> Results:
     found: Results = request.getfixturevalue(request.param)
     return found
@@ -44,7 +52,7 @@ def test_every_run_is_done_and_holds(results: Results) -> None:
 def test_every_column_that_is_written_is_documented(results: Results) -> None:
     kind = results.study.kind
     store, run = Store(results.folder), results.runs["run"][-2]
-    for table in (FRONTS, MACHINES, COUNTS):
+    for table in kind.tables:
         wanted = [column.name for column in kind.columns if column.table == table]
         assert store.read_table(store.detail_file(table, run)).columns == wanted
     wanted = [column.name for column in kind.all_columns() if column.table == RUNS]
@@ -183,6 +191,24 @@ def once(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return run_bags(text, tmp_path_factory.mktemp("once"))
 
 
+def change_first(table: str, column: str, value: float) -> Callable[[Store, str], None]:
+    """The first value of a column of a detail table is more by so much."""
+
+    def change(store: Store, run: str) -> None:
+        path = store.detail_file(table, run)
+        more = pl.col(column) + (pl.int_range(pl.len()) == 0) * value
+        store.write_table(path, store.read_table(path).with_columns(more))
+
+    return change
+
+
+def change_prices(store: Store, _: str) -> None:
+    for path in (store.folder / "bounds").iterdir():
+        stored = json.loads(path.read_text())
+        stored["proof"]["seen"]["price"][0][0] += 0.001
+        path.write_text(json.dumps(stored))
+
+
 def change_counts(store: Store, run: str) -> None:
     path = store.detail_file(COUNTS, run)
     store.write_table(path, store.read_table(path).with_columns(pl.col("tasks") + (pl.int_range(pl.len()) == 0)))
@@ -219,3 +245,63 @@ def test_what_was_changed_is_noticed(
     change(Store(tmp_path), once.runs["run"][0])
     (verdict,) = verify(tmp_path)
     assert any(words in problem for problem in verdict.problems), verdict.problems
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (change_first(COUNTS, "tasks", 1), "counts: tasks"),
+        (change_first(SALES, "price", 0.5), "sales: price"),
+        (change_runs, "runs: gap_percent"),
+        (change_prices, "bounds: profit proven by prices"),
+    ],
+)
+def test_what_was_changed_of_sales_is_noticed(
+    change: Callable[[Store, str], None], words: str, prices: Results, tmp_path: Path
+) -> None:
+    shutil.copytree(prices.folder, tmp_path, dirs_exist_ok=True)
+    change(Store(tmp_path), prices.runs["run"][0])
+    problems = [problem for verdict in verify(tmp_path) for problem in verdict.problems]
+    assert any(words in problem for problem in problems), problems
+
+
+def test_sales_that_did_not_happen_are_told_by_other_code(prices: Results) -> None:
+    """What `judge` says where everything else agrees with the tables."""
+    kind, results, row = prices.study.kind, open_results(prices.folder), prices.runs.row(0, named=True)
+    run = next(run for run in plan(prices.study) if run.key == row["run"])
+    world = kind.build_world(run.point.world, Draw(run.seed, run.trial, Path()))
+    case, tables = Case(run, world, run.point.decision.parameters, Store(prices.folder)), results.tables(run.key)
+    assert not list(kind.judge(case, row, tables))
+    sales = tables[SALES]
+    for altered, words in (
+        (sales.with_columns(pl.col("start_s") + 1), "start_s: found"),
+        (sales.with_columns(~pl.col("is_bought")), "the bag is worth"),
+        (sales.with_columns(pl.col("price") * 0.9), "runs: profit, of the mean worth"),
+        (sales.with_columns(schedule=pl.lit(99)), "sales: schedule"),
+    ):
+        assert any(words in line for line in kind.judge(case, row, {**tables, SALES: altered})), words
+
+
+def test_prices_are_asked_of_the_same_customers_and_stay_below_the_bound(prices: Results) -> None:
+    runs, sales = prices.runs, prices.details(SALES)
+    assert runs.group_by("trial").agg(pl.col("world").n_unique())["world"].to_list() == [1, 1]
+    assert (runs["profit"] <= runs["profit_bound"]).all()
+    assert (runs["unseen_bound"] <= runs["profit_bound"]).all()
+    assert runs["profit"].to_list() == pytest.approx((runs["income"] - runs["energy_cost"]).to_list())
+    by_run = sales.group_by("run", maintain_order=True).agg(pl.col("is_bought").sum(), pl.col("worth").sum())
+    assert by_run["worth"].n_unique() == 1
+    kept = runs.filter(pl.col("trial") == 0)
+    assert dict(by_run.select("run", "is_bought").iter_rows()) == dict(kept.select("run", "sold").iter_rows())
+    assert prices.compared == "optimise.method"
+
+
+def test_prices_follow_a_tariff(tmp_path: Path) -> None:
+    (tmp_path / "tariff.csv").write_text("hour,eur\n0,0.1\n1,0.3\n")
+    text = PRICING.replace("cost_per_kwh = 0.1", "") + '[supply]\ntariff = "tariff.csv"\ntariff_unit = "EUR"\n'
+    results = run_study(bag_study(text, folder=tmp_path), tmp_path / "out", 1)
+    assert set(results.runs["status"]) == {"done"}
+    asked = results.details(SALES).join(results.runs.select("run", "optimise.method"), on="run")
+    alone = asked.filter((pl.col("optimise.method") == "alone") & (pl.col("start_s") == pl.col("arrival_s")))
+    dear = alone.group_by((pl.col("start_s") // 3600) % 2).agg(pl.col("price").mean()).sort("start_s")
+    assert dear["price"][0] < dear["price"][1]
+    assert {verdict.problems for verdict in verify(tmp_path / "out", files=tmp_path)} == {()}

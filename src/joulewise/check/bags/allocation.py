@@ -109,7 +109,7 @@ def _certified(bag: Bag, weight_w: float, task_price: Floats, machine_price: Flo
             Problem("machine_price", f"found {paid_w} W in all", f"must be 0 or more each, {limit_w} W in all")
         )
     lowered = machine_price * min(1.0, limit_w / paid_w) if paid_w > 0 else machine_price
-    cost = _cheapest(bag, lowered, joule_cost=1.0 if math.isfinite(weight_w) else 0.0)
+    cost = cheapest_choices(bag, lowered, joule_cost=1.0 if math.isfinite(weight_w) else 0.0)
     if not (task_price <= cost * (1 + _ROUNDING)).all():
         found = f"found {task_price.tolist()}"
         raise InputError(Problem("task_price", found, f"must be no more than the cheapest choices, {cost.tolist()}"))
@@ -153,7 +153,7 @@ def certified_profit(
         found = f"found {per_s.tolist()} and {cap_price:g} under the cap"
         raise InputError(Problem("machine_price", found, "must be 0 or more each"))
     wear_per_s = np.zeros(per_s.size) if terms.wear_per_s is None else terms.wear_per_s
-    cost = _cheapest(bag, per_s + wear_per_s, joule_cost + cap_price)
+    cost = cheapest_choices(bag, per_s + wear_per_s, joule_cost + cap_price)
     worth = np.asarray(task_price, np.float64)
     if not (worth - cost <= _ROUNDING * np.abs(cost)).all():
         allowed = f"must be no more than the cheapest choices, {cost.tolist()}"
@@ -171,7 +171,7 @@ def _shortest_s(bag: Bag) -> float:
     return float(bag.counts @ etc_s.min(axis=(1, 2))) / float(bag.system.counts.sum())
 
 
-def _cheapest(bag: Bag, machine_price: Floats, joule_cost: float) -> Floats:
+def cheapest_choices(bag: Bag, machine_price: Floats, joule_cost: float) -> Floats:
     """What a task of each type costs at least, in energy above idle and machine time."""
     system = bag.system
     assert system.power_w is not None

@@ -34,3 +34,19 @@ PROFIT = _BAG | {
     "Profit ratio": "The price of the bag divided by the least that its energy can cost.",
     "Distance to the bound": "How far the profit per second lies below the most that is proven possible.",
 }
+PRICING = {
+    "Customer": "Somebody who comes with a bag, is asked for a price, and buys or does not.",
+    "Worth": "What a bag done at once is worth to its customer; time until it is done takes some of it away.",
+    "Backlog": "The time that machines need for all bags that are sold and not done.",
+    "Profit": "The prices paid, less what the energy above idle costs at the hours at which it is used.",
+    "Profit ratio": "A fixed price divided by the least that the energy of a bag costs at the mean tariff.",
+    "Worths known": (
+        "What no price, order or schedule earns more than, even with the worth of every bag known beforehand. It is "
+        "proven for each trial, and `joulewise verify` checks the proof."
+    ),
+    "Worths unseen": (
+        "What no prices earn more than on average that are made without seeing what the bag is worth to the customer."
+    ),
+    **{word: _BAG[word] for word in ("Bag", "Makespan", "Allocation", "Trial")},
+    **STATISTICS,
+}

@@ -1,4 +1,4 @@
-"""The pages of studies of bags: a front of energy and makespan, or the most profit."""
+"""The pages of studies of bags: a front of energy and makespan, the most profit, or prices for customers."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from joulewise.present.bags.machines import (
     machine_energies,
     machines_by_type,
 )
+from joulewise.present.bags.pricing import has_prices, pricing_findings, profit_by_price
 from joulewise.present.bags.profit import feasible_region, profit_on_front, with_optima
 from joulewise.present.fronts import front_by_generations
 from joulewise.present.page import Figure, Need, Page
@@ -56,6 +57,7 @@ _PROFIT_FIGURES = (
         (_OPTIMA, Need("region", lambda records: has_curve(records, REGION))), feasible_region,
     ),
 )  # fmt: skip
+_PRICING_FIGURES = (Figure("profit-by-price", "Profit by price", (Need("fixed prices", has_prices),), profit_by_price),)
 FRONT_METRICS = (
     "points", "hypervolume_percent", "gap_percent", "least_energy_j", "energy_bound_j", "least_makespan_s",
     "makespan_bound_s", "knee_energy_j", "knee_makespan_s", "unused_types", "solve_s",
@@ -63,6 +65,10 @@ FRONT_METRICS = (
 PROFIT_METRICS = (
     "profit_per_s", "profit_bound_per_s", "gap_percent", "energy_j", "makespan_s", "mean_power_w",
     "on_front_percent", "solve_s",
+)  # fmt: skip
+PRICING_METRICS = (
+    "profit", "unseen_bound", "profit_bound", "gap_percent", "customers", "sold", "mean_price", "mean_wait_s", "income",
+    "energy_cost", "solve_s",
 )  # fmt: skip
 _KEYS = {SIZE: Key("size", "tasks"), SEEDS: Key("seeds", values={"": "random"})}
 
@@ -74,5 +80,9 @@ PAGES = {
     "profit": Page(
         profit_findings, lambda records: search_tables(records, PROFIT_METRICS), _PROFIT_FIGURES, glossary.PROFIT,
         {FRONTS: None}, _KEYS,
+    ),
+    "pricing": Page(
+        pricing_findings, lambda records: search_tables(records, PRICING_METRICS), _PRICING_FIGURES, glossary.PRICING,
+        keys=_KEYS,
     ),
 }  # fmt: skip

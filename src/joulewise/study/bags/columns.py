@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from joulewise import units
-from joulewise.study.column import COUNTS, FRONTS, MACHINES, RUNS, Column, flag, four_figures, label, metric
+from joulewise.study.column import (
+    COUNTS,
+    FRONTS,
+    MACHINES,
+    RUNS,
+    SALES,
+    Column,
+    flag,
+    four_figures,
+    label,
+    metric,
+    whole,
+)
 from joulewise.study.search_columns import FRONT_COLUMNS, SEARCH_COLUMNS, hypervolume_columns
 
 _BAG = (
@@ -161,3 +173,50 @@ BAG_FRONT_COLUMNS = (
 
 PROFIT_COLUMNS = (*SEARCH_COLUMNS, *_BAG, *_PROFIT, *_POINTS, *_ALLOCATIONS)
 """Of the most profit."""
+
+_SOLD = (
+    metric("customers", "customers", "customers who came", title="customers", form=whole, rank=60),
+    metric("sold", "bags", "bags that were bought", title="sold", form=whole, rank=50, heading="bags sold"),
+    metric("mean_worth", "", "what a bag done at once is worth to customers on average", heading="mean worth of a bag"),
+    metric("mean_price", "", "mean price of what was bought; null if nothing was", heading="mean price paid"),
+    metric(
+        "mean_wait_s", "s", "mean time from coming until the bag is done, of those who bought",
+        title="wait", form=units.duration, rank=70, heading="mean time until done",
+    ),
+    metric("sold_j", "J", "energy above idle of what was bought, at the meter", heading="energy of bags sold"),
+    metric("income", "", "sum of the prices paid"),
+    metric("energy_cost", "", "what the energy above idle of these bags costs at the hours at which they run"),
+    metric(
+        "profit", "", "income - energy_cost; what idle machines cost is the same for all, and left out",
+        title="mean", form=four_figures, rank=10,
+    ),
+    metric(
+        "profit_bound", "", "proven: no price, order or schedule earns more, even with every worth known beforehand",
+        title="bound", form=four_figures, rank=30, heading="proven most profit, worths known",
+    ),
+    metric(
+        "unseen_bound", "",
+        "proven for the mean over trials, not for each: the same for prices that are made without seeing the worth",
+        title="unseen", form=four_figures, rank=20, heading="proven most mean profit, worths unseen",
+    ),
+    metric(
+        "gap_percent", "%", "100 x (profit_bound - profit) / profit_bound; null where nothing can be earned",
+        title="gap %", rank=40, heading="distance to the bound (%)",
+    ),
+    Column(SALES, "customer", "", "number of the customer, from 0 in the order of coming"),
+    Column(SALES, "arrival_s", "s", "when the customer comes"),
+    Column(SALES, "worth", "", "what the bag would be worth, done at once"),
+    Column(SALES, "price", "", "price that is asked; null where no bag is for sale"),
+    Column(SALES, "schedule", "", "number of the schedule of the bag, as the point in counts"),
+    Column(SALES, "start_s", "s", "when the bag starts if it is bought"),
+    Column(SALES, "done_s", "s", "when it is done then"),
+    flag(SALES, "is_bought", "whether the price is not above what is left of the worth then"),
+    Column(SALES, "energy_cost", "", "what the energy of the bag above idle costs then"),
+)  # fmt: skip
+
+_OF_A_BAG = ("tasks", "tasks_per_machine", "solve_s", "energy_bound_j", "makespan_bound_s", "vertices")
+
+PRICING_COLUMNS = (
+    *(column for column in (*SEARCH_COLUMNS, *_BAG) if column.name in _OF_A_BAG), *_SOLD, *_POINTS, *_ALLOCATIONS,
+)  # fmt: skip
+"""Of prices for customers."""

@@ -25,6 +25,7 @@ from joulewise.study.bags.world import (
     BagKind,
     BagWorld,
     bag_columns,
+    cost_problems,
     raise_if_broken,
     tiny_bag,
     write_certificate,
@@ -249,9 +250,7 @@ def _wear_per_s(bag: Bag, p: ProfitParameters) -> Any:
 
 
 def _market_problems(world: BagWorld, p: ProfitParameters) -> Iterator[Problem]:
-    if (p.cost_per_kwh is None) == (world.supply.tariff is None):
-        found = "found neither it nor supply.tariff" if p.cost_per_kwh is None else "found supply.tariff as well"
-        yield Problem("optimise.cost_per_kwh", found, "must be exactly one of the two")
+    yield from cost_problems(world.supply, p.cost_per_kwh)
     names = world.bag.system.machine_types
     yield from (unknown_name("optimise.wear_per_hour", name, names) for name, _ in p.wear_per_hour if name not in names)
 

@@ -60,3 +60,28 @@ recovery = "best"            # whole allocations at many points, the best is kep
 # workload.n_tasks = 10_000
 """
 )
+
+PRICING_TEMPLATE = (
+    _BAG[: _BAG.index("\n[workload]")]
+    + """
+[workload]
+generator = "customers"      # each brings a bag like this one:
+n_tasks = 1000
+customers_per_day = 75
+days = 2
+values = "uniform"           # what a bag is worth to them, from 0 to twice the mean; or "exponential"
+value_ratio = 2              # the mean worth over what the least energy of the bag costs
+patience = "24 h"            # so long until a bag is done takes the mean worth away
+
+# [supply]
+# tariff = "prices.csv"      # what a kWh costs by the hour, in place of cost_per_kwh
+# pue = 1.2                  # all energy of the facility over that of its machines
+
+[optimise]
+goal = "pricing"             # the most profit from customers who come one after the other
+method = ["alone", "backlog"]
+# method = "fixed"           # one price for all:
+# profit_ratio = [1.5, 2, 3] #   over what the least energy of the bag costs
+cost_per_kwh = 0.10
+"""
+)

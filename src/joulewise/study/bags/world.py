@@ -23,7 +23,7 @@ from joulewise.study.kind import Kind
 from joulewise.study.machines import MACHINES, chances_refused, failures, tiny_machines
 from joulewise.study.run import Run
 from joulewise.study.sections import OPTIMISE_SECTION, build_supply
-from joulewise.study.source import Draw
+from joulewise.study.source import Draw, Source
 from joulewise.study.spec import Part, Point, WorldParts
 from joulewise.units import count
 
@@ -53,8 +53,8 @@ class BagKind(Kind):
 
     section = OPTIMISE_SECTION
     systems = MACHINES
-    workloads = BAGS
-    tables = (FRONTS, MACHINES_TABLE, COUNTS)
+    workloads: ClassVar[tuple[Source, ...]] = BAGS
+    tables: ClassVar[tuple[str, ...]] = (FRONTS, MACHINES_TABLE, COUNTS)
     supply_keys: ClassVar[tuple[str, ...]] = ()
 
     def bound(self, _point: Point, _said: str) -> str:
@@ -104,6 +104,13 @@ def _in_study(problem: Problem) -> Problem:
 def _system_problems(system: Part) -> Iterator[Problem]:
     yield from failures(system)
     yield from chances_refused(system, "the times and powers of bags are certain", "leave it out")
+
+
+def cost_problems(supply: Supply, cost_per_kwh: float | None) -> Iterator[Problem]:
+    """That energy has no cost, or two."""
+    if (cost_per_kwh is None) == (supply.tariff is None):
+        found = "found neither it nor supply.tariff" if cost_per_kwh is None else "found supply.tariff as well"
+        yield Problem("optimise.cost_per_kwh", found, "must be exactly one of the two")
 
 
 def tiny_bag() -> Bag:

@@ -55,7 +55,7 @@ class BagParameters(BagRules):
     )
 
     def __post_init__(self) -> None:
-        raise_if_any(_value_problems(self))
+        raise_if_any(bag_problems(self))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +123,8 @@ def _check_repeats(table: InputTable, column: InputColumn, codes: list[int]) -> 
     table.report_rows(column.name, repeated, "each task type may have one row")
 
 
-def _value_problems(p: BagParameters) -> Iterator[Problem]:
+def bag_problems(p: BagParameters) -> Iterator[Problem]:
+    """What is wrong with the parameters of a bag."""
     low, high = _CONCENTRATIONS
     rules = [
         ("n_tasks", 1 <= p.n_tasks < MOST_TASKS, f"must be at least 1 and below 2^53 ({MOST_TASKS:,})"),
