@@ -29,7 +29,7 @@ from joulewise.model import (
     step,
 )
 from joulewise.optimise.bounds import maximum_utility, utility_ceiling
-from tests.strategies.random_worlds import Scenario, scenarios, utility_shapes
+from tests.strategies.random_worlds import Scenario, rising, scenarios, utility_shapes
 from tests.strategies.simple_worlds import busy_world, simple_system, simple_workload
 
 INF = math.inf
@@ -292,3 +292,42 @@ def test_the_ceiling_is_above_the_yardstick(scenario: Scenario) -> None:
 def test_simple_worlds_are_simple() -> None:
     world = World(simple_system([[2.0]]), simple_workload([0.0, 1.0], scale=3.0))
     assert maximum_utility(world) == utility_ceiling(world) == 6.0
+
+
+# Utilities that rise first
+
+
+def test_utility_rises_evenly_and_then_falls_as_its_shape_says() -> None:
+    work = a_workload(hold_s=[0.0, 6.0, 0.0], rise_s=[0.0, 4.0, 0.0])
+    assert work.utility(1, [1.0, 3.0, 5.0, 7.0, 12.0]).tolist() == [0.0, 1.0, 2.0, 2.0, 1.0]
+    assert work.most_from(1, [1.0, 3.0, 5.0, 7.0, 12.0]).tolist() == [2.0, 2.0, 2.0, 2.0, 1.0]
+    assert work.utility([0, 2], 1.0).tolist() == [1.0, 4.0]
+    assert work.peak_at_s.tolist() == [0.0, 5.0, 1.0]
+    again = pickle.loads(pickle.dumps(work))
+    assert again.columns["rise_s"].tolist() == [0.0, 4.0, 0.0]
+
+
+@given(scenario=scenarios(most_tasks=6), data=st.data())
+def test_what_a_task_can_still_earn_is_the_most_of_all_later_instants(scenario: Scenario, data: st.DataObject) -> None:
+    work = data.draw(rising(scenario.world.workload))
+    for i in range(work.n_tasks):
+        from_s = float(work.arrival_s[i]) + data.draw(st.floats(0.0, 40.0))
+        peak_s = max(from_s, float(work.arrival_s[i] + work.hold_s[i]))
+        later_s = np.concatenate((np.linspace(from_s, from_s + 100.0, 2000), [peak_s]))
+        assert float(work.utility(i, later_s).max()) == pytest.approx(float(work.most_from(i, from_s)))
+        assert (work.utility(i, later_s) <= work.most_from(i, from_s)).all()
+
+
+def test_a_rise_that_is_none_is_refused() -> None:
+    found = problems_of(a_workload, rise_s=[0.0, 3.5, -1.0])
+    assert "workload.rise_s: task 1: found 3.5 (and 1 more); must be 0 s or more, and end within hold_s" in found
+    assert "workload.rise_s: found 1 values" in problems_of(a_workload, rise_s=[0.0])
+    assert "workload.prorated" in problems_of(a_workload, rise_s=[0.0, 3.0, 0.0], is_prorated=True)
+
+
+def test_the_yardstick_and_the_ceiling_take_who_rises_at_its_peak() -> None:
+    """Of two tasks of 2 s that rise for 10 s and then fall in 10 s one arrives too late to rise in the window."""
+    work = simple_workload([0.0, 40.0], shape=linear(10.0), end_s=45.0)
+    work = dataclasses.replace(work, rise_s=np.full(2, 10.0), hold_s=np.full(2, 10.0))
+    world = World(simple_system([[2.0]], [2]), work)
+    assert (maximum_utility(world), utility_ceiling(world)) == (1.0, 1.5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -112,6 +113,15 @@ def workloads(draw: st.DrawFn, unit_s: float, most_tasks: int) -> Workload:
     start_s = draw(multiples(unit_s, 0, 3))
     table = UtilityShapes.of([s._replace(name=f"{i}: {s.name}") for i, s in enumerate(shapes)])
     return Workload(np.cumsum(gap_s), task_type, shape, scale, hold_s, table, start_s, end_s)
+
+
+@st.composite
+def rising(draw: st.DrawFn, work: Workload) -> Workload:
+    """The same tasks, of which some are worth nothing at first: a part of their hold, or time before it, is a rise."""
+    unit_s = float(work.hold_s.max()) / 6 or 1.0
+    rises = draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0, 7.0]), min_size=work.n_tasks, max_size=work.n_tasks))
+    rise_s = unit_s * np.array(rises)
+    return replace(work, rise_s=rise_s, hold_s=np.maximum(work.hold_s, rise_s))
 
 
 def utility_shapes(unit_s: float) -> st.SearchStrategy[Shape]:

@@ -27,9 +27,16 @@ def _ours_groups(run: Cells) -> Metrics:
     return {"utility": 1000.0 - lost + by_load, "mapping_s": 1.0 / groups}
 
 
+def _ours_rising(run: Cells) -> Metrics:
+    rises, policy = run["variant"] == "rising", run["manager.policy"]
+    lead = {"patient-upt": 50.0, "prices": 100.0 + 50.0 * rises}.get(policy, 0.0)
+    return {"utility": 1000.0 - 100.0 * rises + lead, "possible_percent": 90.0 - 5.0 * rises}
+
+
 OUTLOOK: dict[str, Table] = {
     "ours-load": _ours_load,
     "ours-slope": _ours_slope,
     "ours-hours": _ours_hours,
     "ours-groups": _ours_groups,
+    "ours-rising": _ours_rising,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pickle
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,7 +15,9 @@ from joulewise.errors import InputError
 from joulewise.study import Run, parse_study, plan, run_study
 from joulewise.study.estimate import Estimate, estimate
 from joulewise.study.source import Draw
+from joulewise.study.spec import Fingerprints, Part
 from joulewise.study.systems import kind_of
+from joulewise.worlds.tasks.day import WorkloadParameters
 from tests.strategies.small import HEURISTIC, TEXT, small
 
 Change = Callable[[str], str]
@@ -60,6 +62,18 @@ def test_what_is_added_changes_no_key(change: Change) -> None:
 )
 def test_what_means_the_same_keeps_the_keys(change: Change) -> None:
     assert keys(change) == keys()
+
+
+def test_a_late_field_at_its_default_is_no_part_of_keys() -> None:
+    """Results that were stored before there was such a field are found again."""
+    late = [field.name for field in fields(WorkloadParameters) if field.metadata.get("late")]
+    assert "rising_share" in late
+    plain, rising = (
+        Fingerprints(Path())._part(Part("workload", "day", WorkloadParameters(rising_share=share)))
+        for share in (0.0, 0.5)
+    )
+    assert not any(f'"{name}"' in plain for name in late)
+    assert '"rising_share": 0.5' in rising
 
 
 @pytest.mark.parametrize(
@@ -163,6 +177,9 @@ def test_the_estimate_counts_bounds_and_the_plain_engine(tmp_path: Path) -> None
         return estimate(parse_study(text, "study.toml", tmp_path), tmp_path / "out").seconds
 
     assert seconds("mine.py", "trivial") < seconds("mine.py", "prices") < seconds("slow.py", "prices")
+    rising = TEXT.replace("= 150", "= 50_000\nrising_share = 0.1")
+    found = estimate(parse_study(rising, "study.toml", tmp_path), tmp_path / "out").seconds
+    assert found > 2 * seconds("mine.py", "prices")
 
 
 def test_the_estimate_counts_the_bounds_of_small_days(tmp_path: Path) -> None:

@@ -203,6 +203,14 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
         lambda text: text + '[supply]\nbudget = "1 GJ"\npower_cap = "1 MW"',
         "study.toml: manager.policy: found 'random' in a world with a budget and a power cap; policies of immediate",
     ),
+    "policy that knows no rises": (
+        lambda text: text.replace('"random"', '"sufferage"').replace("= 150", "= 150\nrising_share = 0.5"),
+        "study.toml: manager.policy: found 'sufferage' where utilities rise first; bounds what a task suffers by",
+    ),
+    "rises that are prorated": (
+        lambda text: text.replace("= 150", "= 150\nrising_share = 0.5\nprorated = true"),
+        "study.toml: workload.rising_share: found 0.5; must be 0 where runs are prorated",
+    ),
     "filter without a budget": (
         lambda text: text.replace('["random", "max-max-upt"]', '"max-max-upt"') + 'energy_filter = "adaptive"',
         "study.toml: manager.energy_filter: found 'adaptive' without a budget; shares out a budget; give supply.budget",

@@ -30,6 +30,18 @@ def test_what_was_just_run_holds(small_results: Path) -> None:
     assert seen[-1] == (8, 8)
 
 
+def test_days_with_utilities_that_rise_hold(tmp_path: Path) -> None:
+    """Runs, records and the bound of policies that wait for the peak, price it, or are blind to it."""
+    policies = '["max-util", "min-min-comp", "max-max-upt", "patient-upt", "prices"]'
+    text = TEXT.replace('["random", "max-max-upt"]', policies).replace("[0, 0.5]", "0.5")
+    text = text.replace("= 150", "= 150\nrising_share = 0.5").replace("trials = 2", "trials = 1")
+    results = run_study(parse_study(text, "study.toml", tmp_path), tmp_path)
+    assert [verdict.problems for verdict in verify(tmp_path)] == [()] * 5
+    assert (results.runs["possible_percent"] < 100).all()
+    earned = dict(results.runs.select("manager.policy", "utility").iter_rows())
+    assert earned["patient-upt"] != earned["max-max-upt"]
+
+
 def test_compiled_kernels_are_remembered_by_kind(small_results: Path) -> None:
     assert jit.kernels_are_compiled(open_results(small_results).study.kind.name)
     assert not jit.kernels_are_compiled("no such kind")

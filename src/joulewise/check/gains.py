@@ -2,10 +2,11 @@
 
 A task's gain is convex in the completion between a few instants, so its maximum is at one of them: the ends of
 what is allowed, the end of each segment of its utility (with that segment's own value there, so that no rounding
-can take the value after a jump), and every instant at which a price changes, as a start or as a completion. These
-are walked forwards from the soonest; since utility only falls, a task stops once even the cheapest later run would
-gain it no more than it has. A run that begins before the window and counts by its share inside has a gain that is
-not convex: its utility counts as at the start of the 64th part of the run in which it completes.
+can take the value after a jump), the end of its rise, and every instant at which a price changes, as a start or as a
+completion. These are walked forwards from the soonest; since what a task can still earn only falls, it stops once even
+the cheapest later run would gain it no more than it has. A run that begins before the window and counts by its share
+inside has a gain that is not convex: its utility counts as at the start of the 64th part of the run in which it
+completes.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class _BestRuns:
         soonest_s = np.maximum(work.arrival_s[tasks] + self.stretch[tasks] * fastest_s, work.start_s)
         start_s = np.maximum(work.arrival_s[tasks], work.start_s - self.stretch[tasks] * slowest_s)
         pays = least[self.level[tasks] * first.size + kind, self.place(start_s)]
-        return np.asarray(tasks[work.utility(tasks, soonest_s - self.slack_s) > pays])
+        return np.asarray(tasks[work.most_from(tasks, soonest_s - self.slack_s) > pays])
 
     def place(self, at_s: Floats) -> Counts:
         """The last instant of the prices that is no later than each of these."""
@@ -95,9 +96,9 @@ class _BestRuns:
         """What a share of each run pays at least if it starts no sooner."""
         return np.asarray(self.least[runs.least, self.place(start_s)])
 
-    def utility_before(self, runs: _PossibleRuns, end_s: Floats) -> Floats:
-        """The utility of completing just before these instants."""
-        return self.work.utility(runs.task, end_s - self.slack_s)
+    def most_before(self, runs: _PossibleRuns, end_s: Floats) -> Floats:
+        """The most that completing just before these instants, or later, could earn."""
+        return self.work.most_from(runs.task, end_s - self.slack_s)
 
     def keep(self, runs: _PossibleRuns, start_s: Floats, utility: Floats) -> None:
         """Raise the best gains by runs from these starts at these utilities."""
@@ -112,7 +113,7 @@ class _BestRuns:
     def try_all(self, tasks: Counts) -> None:
         """Find the best gains of these tasks."""
         runs = self.runs_of(self.hopeful_tasks(tasks))
-        most = self.utility_before(runs, runs.first_s + runs.exec_s)
+        most = self.most_before(runs, runs.first_s + runs.exec_s)
         for look in (self.try_soonest, self.try_segments, self.try_starts, self.try_ends, self.try_cells):
             still = most - self.least_from(runs, runs.first_s) > self.best[runs.task]
             runs, most = runs.only(still), most[still]
@@ -123,10 +124,15 @@ class _BestRuns:
         self.keep(runs, runs.first_s, self.work.utility(runs.task, runs.first_s + runs.exec_s))
 
     def try_segments(self, runs: _PossibleRuns) -> None:
-        """Complete where a segment of the utility ends, at the value that it ends with, and where the hold ends."""
+        """Complete where a segment of the utility ends, at the value that it ends with, and where the hold ends.
+
+        Also where a rise ends, which is in the hold.
+        """
         work, shapes = self.work, self.work.shapes
-        top = shapes.level + shapes.span
-        self.try_completion(runs, np.zeros(runs.task.size), top[shapes.first[work.shape[runs.task]]])
+        top = (shapes.level + shapes.span)[shapes.first[work.shape[runs.task]]]
+        self.try_completion(runs, np.zeros(runs.task.size), top)
+        if work.rise_s is not None:
+            self.try_completion(runs, (work.rise_s - work.hold_s)[runs.task], top)
         for place in range(int(np.diff(shapes.first).max()) - 1):
             first = shapes.first[work.shape[runs.task]]
             has = shapes.first[work.shape[runs.task] + 1] - first > place + 1
@@ -159,7 +165,7 @@ class _BestRuns:
             start_s = at_s[place] - before_s
             allowed = start_s <= self.last_s(runs)
             runs, place, before_s, start_s = runs.only(allowed), place[allowed], before_s[allowed], start_s[allowed]
-            utility = self.utility_before(runs, start_s + runs.exec_s)
+            utility = self.most_before(runs, start_s + runs.exec_s)
             going = utility - self.least_from(runs, start_s - self.slack_s) > self.best[runs.task]
             runs, place, before_s, start_s = runs.only(going), place[going] + 1, before_s[going], start_s[going]
             self.keep(runs, start_s, self.work.utility(runs.task, start_s + runs.exec_s))
@@ -171,7 +177,7 @@ class _BestRuns:
         last_s = np.minimum(work.start_s + runs.exec_s, work.end_s)
         straddling = (first_s < last_s) & work.is_prorated
         runs, first_s, last_s = runs.only(straddling), first_s[straddling], last_s[straddling]
-        most = self.utility_before(runs, first_s)
+        most = self.most_before(runs, first_s)
         for cell in range(_CELLS):
             from_s = np.maximum(first_s, work.start_s + cell * runs.exec_s / _CELLS)
             to_s = np.minimum(last_s, work.start_s + (cell + 1) * runs.exec_s / _CELLS)
@@ -180,7 +186,7 @@ class _BestRuns:
 
     def try_cell(self, runs: _PossibleRuns, from_s: Floats, to_s: Floats) -> None:
         """Complete between these instants, at the utility that the first of them has."""
-        utility = self.utility_before(runs, from_s)
+        utility = self.most_before(runs, from_s)
         for end_s in (from_s, to_s):
             self.keep(runs, end_s - runs.exec_s, utility)
         at_s = np.append(self.market.at_s, math.inf)

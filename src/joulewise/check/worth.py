@@ -18,4 +18,6 @@ def utility_of(work: Workload, task: int, end_s: float) -> float:
     dx_s = x_s - float(shapes.start_s[segment])
     decayed = float(shapes.span[segment]) * math.exp(-float(shapes.rate_per_s[segment]) * dx_s)
     value = float(shapes.level[segment]) + decayed + float(shapes.slope_per_s[segment]) * dx_s
-    return float(work.scale[task]) * value
+    rise_s = 0.0 if work.rise_s is None else float(work.rise_s[task])
+    risen = 1.0 if rise_s == 0.0 else min(max(end_s - float(work.arrival_s[task]), 0.0) / rise_s, 1.0)
+    return float(work.scale[task]) * value * risen

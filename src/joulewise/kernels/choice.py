@@ -41,10 +41,23 @@ def shape_value(utilities, shape, x_s):
 
 
 @inlined
+def most_from(tasks, utilities, i, at_s):
+    """The most that task i earns when completed at this instant or later: what it earns once risen."""
+    x_s = at_s - tasks.arrival_s[i] - tasks.hold_s[i]
+    return tasks.scale[i] * shape_value(utilities, tasks.shape[i], x_s)
+
+
+@inlined
+def risen_part(tasks, i, at_s):
+    """How much of its worth task i has reached at this instant, from 0 to 1."""
+    since_s, rise_s = at_s - tasks.arrival_s[i], tasks.rise_s[i]
+    return max(since_s, 0.0) / rise_s if rise_s > 0.0 and since_s < rise_s else 1.0
+
+
+@inlined
 def utility_of(tasks, utilities, i, completion_s):
     """What task i earns when completed at this instant."""
-    x_s = completion_s - tasks.arrival_s[i] - tasks.hold_s[i]
-    return tasks.scale[i] * shape_value(utilities, tasks.shape[i], x_s)
+    return most_from(tasks, utilities, i, completion_s) * risen_part(tasks, i, completion_s)
 
 
 @inlined

@@ -19,6 +19,7 @@ class Tasks(NamedTuple):
     shape: NDArray[np.int32]
     scale: NDArray[np.float64]
     hold_s: NDArray[np.float64]
+    rise_s: NDArray[np.float64]
 
 
 @record

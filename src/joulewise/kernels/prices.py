@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from joulewise.kernels.choice import segment_value
-from joulewise.kernels.jit import inlined, kernel
+from joulewise.kernels.choice import risen_part, segment_value
+from joulewise.kernels.jit import inlined, kernel, shared
 from joulewise.kernels.layout import Options, Tasks, Utilities
 from joulewise.kernels.records import record
 
@@ -182,8 +182,8 @@ def find_cheapest(prices, market):
 
 
 @inlined
-def utility_up_to(market, i, completion_s):
-    """The utility of completing just before an instant: at a jump the higher value, so that it is an upper bound."""
+def most_up_to(market, i, completion_s):
+    """The most of completing just before an instant or later: at a jump the higher value, so that it bounds both."""
     tasks, utilities = market.tasks, market.utilities
     segments = utilities.segments
     shape = tasks.shape[i]
@@ -194,6 +194,12 @@ def utility_up_to(market, i, completion_s):
     while j < last and x_s > segments[j + 1, 0]:
         j += 1
     return tasks.scale[i] * segment_value(segments, j, x_s)
+
+
+@inlined
+def utility_up_to(market, i, completion_s):
+    """The utility of completing just before an instant: at a jump the higher value, so that it is an upper bound."""
+    return most_up_to(market, i, completion_s) * risen_part(market.tasks, i, completion_s)
 
 
 @inlined
@@ -227,23 +233,27 @@ def try_start(answer, market, prices, run, start_s):
         keep_better(answer, market, prices, run, start_s, utility_up_to(market, run.i, start_s + run.exec_s))
 
 
+@shared
+def try_jump(answer, market, prices, run, completion_s, value):
+    """Try to complete at an instant, if that is allowed up to rounding, for this much of the scale."""
+    start_s, slack_s = completion_s - run.exec_s, slack_of(market.window)
+    if run.first_s - slack_s <= start_s <= run.last_s + slack_s:
+        start_s = min(max(start_s, run.first_s), run.last_s)
+        keep_better(answer, market, prices, run, start_s, market.tasks.scale[run.i] * value)
+
+
 @inlined
 def try_jumps(answer, market, prices, run):
     """Try to complete just before each jump, with the utility before it whatever rounding makes of the instant."""
     tasks, utilities, i = market.tasks, market.utilities, run.i
-    segments, shape = utilities.segments, tasks.shape[i]
-    hold_ends_s = tasks.arrival_s[i] + tasks.hold_s[i] - run.exec_s
-    slack_s = slack_of(market.window)
-    for j in range(utilities.first[shape], utilities.first[shape + 1]):
-        start_s = hold_ends_s + segments[j, 0]
-        if start_s < run.first_s - slack_s or start_s > run.last_s + slack_s:
-            continue
-        if j == utilities.first[shape]:
-            value = segments[j, 1] + segments[j, 2]
-        else:
-            value = segment_value(segments, j - 1, segments[j, 0])
-        start_s = min(max(start_s, run.first_s), run.last_s)
-        keep_better(answer, market, prices, run, start_s, tasks.scale[i] * value)
+    segments, first, last = utilities.segments, utilities.first[tasks.shape[i]], utilities.first[tasks.shape[i] + 1]
+    hold_ends_s, at_first = tasks.arrival_s[i] + tasks.hold_s[i], segments[first, 1] + segments[first, 2]
+    try_jump(answer, market, prices, run, hold_ends_s, at_first)
+    if tasks.rise_s[i] > 0.0:
+        try_jump(answer, market, prices, run, tasks.arrival_s[i] + tasks.rise_s[i], at_first)
+    for j in range(first + 1, last):
+        value = segment_value(segments, j - 1, segments[j, 0])
+        try_jump(answer, market, prices, run, hold_ends_s + segments[j, 0], value)
 
 
 @inlined
@@ -253,7 +263,7 @@ def try_periods(answer, market, prices, run):
     d = max(int((run.first_s - window.start_s) / window.period_s), 0)
     while d <= prices.per_j.size:
         edge_s = period_edge_s(prices, window, d)
-        if edge_s - run.exec_s > run.last_s or utility_up_to(market, run.i, edge_s) <= answer.gain[run.i]:
+        if edge_s - run.exec_s > run.last_s or most_up_to(market, run.i, edge_s) <= answer.gain[run.i]:
             return
         try_start(answer, market, prices, run, edge_s)
         try_start(answer, market, prices, run, edge_s - run.exec_s)
@@ -267,7 +277,7 @@ def try_slots(answer, market, prices, run, j):
     while j < prices.per_s.shape[1]:
         edge_s = j * prices.slot_s
         if edge_s > run.first_s:
-            still = utility_up_to(market, run.i, edge_s + run.exec_s - slack_s)
+            still = most_up_to(market, run.i, edge_s + run.exec_s - slack_s)
             if still - prices.cheapest[level, j, run.option] <= answer.gain[run.i]:
                 return
         try_start(answer, market, prices, run, edge_s)
@@ -323,8 +333,8 @@ def try_cells(answer, market, prices, run, most, least):
 def try_option(answer, market, prices, i, option, top):
     """Keep the best start of an option if it gains more than the best so far.
 
-    Between jumps, price changes and the window's ends the gain is convex. `top` bounds the utility from above;
-    returned is a bound for every slower option.
+    Between jumps, the end of a rise, price changes and the window's ends the gain is convex. `top` bounds the utility
+    from above; returned is a bound for every slower option.
     """
     options, runs, window, level = market.options, market.runs, market.window, market.runs.level[i]
     exec_s = runs.stretch[i] * options.exec_s[option]
@@ -334,7 +344,7 @@ def try_option(answer, market, prices, i, option, top):
     least = prices.cheapest[level, j, option]
     if top - least <= answer.gain[i] or first_s > last_s + slack_of(window):
         return top
-    most = utility_up_to(market, i, first_s + exec_s - slack_of(window))
+    most = most_up_to(market, i, first_s + exec_s - slack_of(window))
     if most - least <= answer.gain[i]:
         return most
     last_s = max(first_s, last_s)

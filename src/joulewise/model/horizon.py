@@ -32,7 +32,7 @@ def earned_later(work: Workload, end_s: float, first: Counts) -> Floats:
     can_run = (np.diff(first) > 0)[work.task_type]
     if np.isfinite(work.end_s):
         return np.zeros(work.n_tasks)
-    return np.where(can_run, work.utility(np.arange(work.n_tasks), end_s), 0.0)
+    return np.where(can_run, work.most_from(np.arange(work.n_tasks), end_s), 0.0)
 
 
 def _done_s(work: Workload, first: Counts, kind: Ints | Counts, share_s: Floats, exec_s: Floats) -> float:

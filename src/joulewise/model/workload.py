@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +17,16 @@ from joulewise.model.utility import UtilityShapes
 
 LATEST_S = 1e12
 """No arrival may be later: beyond it seconds lose the precision that ties rely on."""
+
+_DTYPES = {
+    "arrival_s": np.float64,
+    "task_type": np.int32,
+    "shape": np.int32,
+    "scale": np.float64,
+    "hold_s": np.float64,
+    "stretch": np.float64,
+    "rise_s": np.float64,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +47,8 @@ class Workload:
     Task i completed at t is worth `scale[i] * shape(max(0, t - arrival_s[i] - hold_s[i]))`. Completions count
     in the window (start_s, end_s]; what arrives before `start_s` warms the system up. When `is_prorated`, a run
     counts by the share of it that lies in the window instead. A task takes `stretch[i]` times the estimated time
-    to compute wherever it runs, which nobody knows before it ends; None stands for 1.
+    to compute wherever it runs, which nobody knows before it ends; None stands for 1. In the first `rise_s[i]` seconds
+    of its hold the worth of a task rises evenly from nothing; None stands for 0 s, and runs that rise are not prorated.
     Raises InputError with every problem found.
     """
 
@@ -51,25 +63,18 @@ class Workload:
     tags: Mapping[str, Tag] = field(default_factory=dict)
     is_prorated: bool = False
     stretch: Floats | None = None
+    rise_s: Floats | None = None
 
     def __post_init__(self) -> None:
-        dtypes = {
-            "arrival_s": np.float64,
-            "task_type": np.int32,
-            "shape": np.int32,
-            "scale": np.float64,
-            "hold_s": np.float64,
-            "stretch": np.float64,
-        }
-        freeze_fields(self, dtypes)
+        freeze_fields(self, _DTYPES)
         object.__setattr__(self, "tags", MappingProxyType(dict(self.tags)))
         raise_if_any(_length_problems(self))
         raise_if_any(_value_problems(self))
 
     def __reduce__(self) -> tuple[type[Workload], tuple[object, ...]]:
         columns = (self.arrival_s, self.task_type, self.shape, self.scale, self.hold_s)
-        window = (self.start_s, self.end_s)
-        return (type(self), (*columns, self.shapes, *window, dict(self.tags), self.is_prorated, self.stretch))
+        others = (self.start_s, self.end_s, dict(self.tags), self.is_prorated, self.stretch, self.rise_s)
+        return (type(self), (*columns, self.shapes, *others))
 
     @property
     def n_tasks(self) -> int:
@@ -77,16 +82,39 @@ class Workload:
 
     def utility(self, tasks: ArrayLike, completion_at_s: ArrayLike) -> Floats:
         """What these tasks earn when completed at these instants."""
+        return np.asarray(self.most_from(tasks, completion_at_s) * self.risen_part(tasks, completion_at_s))
+
+    def most_from(self, tasks: ArrayLike, at_s: ArrayLike) -> Floats:
+        """The most that these tasks earn when completed at these instants or later: what they earn once risen."""
         i = np.asarray(tasks)
-        after_hold_s = np.asarray(completion_at_s) - self.arrival_s[i] - self.hold_s[i]
+        after_hold_s = np.asarray(at_s) - self.arrival_s[i] - self.hold_s[i]
         return np.asarray(self.scale[i] * self.shapes.value(self.shape[i], after_hold_s))
+
+    def risen_part(self, tasks: ArrayLike, at_s: ArrayLike) -> Floats:
+        """How much of their worth tasks have reached at these instants, from 0 to 1."""
+        if self.rise_s is None:
+            return np.ones(())
+        i = np.asarray(tasks)
+        since_s, rise_s = np.asarray(at_s) - self.arrival_s[i], self.rise_s[i]
+        is_rising = (since_s < rise_s) & (rise_s > 0)
+        return np.where(is_rising, np.maximum(since_s, 0.0), 1.0) / np.where(is_rising, rise_s, 1.0)
+
+    @property
+    def peak_at_s(self) -> Floats:
+        """When each task has its full worth first."""
+        return self.arrival_s if self.rise_s is None else self.arrival_s + self.rise_s
+
+    @property
+    def columns(self) -> dict[str, Floats | Ints]:
+        """What there is of each task, by name."""
+        return {name: getattr(self, name) for name in _DTYPES if getattr(self, name) is not None}
 
     def some(self, tasks: ArrayLike) -> Workload:
         """The workload of these tasks alone."""
         i = np.asarray(tasks)
-        columns = {name: getattr(self, name)[i] for name in ("arrival_s", "task_type", "shape", "scale", "hold_s")}
+        columns: dict[str, Any] = {name: column[i] for name, column in self.columns.items()}
         tags = {name: Tag(tag.names, tag.codes[i]) for name, tag in self.tags.items()}
-        return replace(self, **columns, tags=tags, stretch=None if self.stretch is None else self.stretch[i])
+        return replace(self, **columns, tags=tags)
 
     def in_window(self, at_s: ArrayLike) -> Bools:
         """Whether something at these instants falls in the counted window."""
@@ -98,10 +126,7 @@ def _length_problems(work: Workload) -> Iterator[Problem]:
     n = work.arrival_s.size
     if n == 0:
         yield Problem("workload", "found no tasks", "there must be at least one")
-    columns = {name: getattr(work, name) for name in ("task_type", "shape", "scale", "hold_s")}
-    columns |= {f"tags.{name}": tag.codes for name, tag in work.tags.items()}
-    if work.stretch is not None:
-        columns["stretch"] = work.stretch
+    columns = work.columns | {f"tags.{name}": tag.codes for name, tag in work.tags.items()}
     for name, column in columns.items():
         if column.shape != (n,):
             found = f"found {column.size} values"
@@ -141,6 +166,12 @@ def _value_problems(work: Workload) -> Iterator[Problem]:
     if work.stretch is not None:
         wrong = ~((work.stretch > 0) & np.isfinite(work.stretch))
         yield from _row_problems("workload.stretch", work.stretch, wrong, "must be above 0, and finite")
+    if work.rise_s is not None:
+        wrong = ~((work.rise_s >= 0) & (work.rise_s <= work.hold_s))
+        yield from _row_problems("workload.rise_s", work.rise_s, wrong, "must be 0 s or more, and end within hold_s")
+        if work.is_prorated:
+            found = "found runs counted by their share in the window"
+            yield Problem("workload.prorated", found, "must count by completion where utility rises", "leave it out")
     falls = np.concatenate(([False], np.diff(times) < 0))
     yield from _row_problems("workload.arrival_s", times, falls, "must be in order of arrival")
 

@@ -50,7 +50,9 @@ def _make_layout(world: World) -> WorldArrays:
 
 def tasks_of(work: Workload) -> Tasks:
     """Tasks, or jobs, as kernels see them."""
-    return Tasks(work.arrival_s.copy(), work.task_type.copy(), work.shape.copy(), work.scale.copy(), work.hold_s.copy())
+    rise_s = np.zeros(work.n_tasks) if work.rise_s is None else work.rise_s.copy()
+    kinds = (work.task_type.copy(), work.shape.copy())
+    return Tasks(work.arrival_s.copy(), *kinds, work.scale.copy(), work.hold_s.copy(), rise_s)
 
 
 def utilities_of(shapes: UtilityShapes) -> Utilities:

@@ -80,8 +80,15 @@ def _file_fields(owner: type) -> tuple[tuple[str, bool], ...]:
 
 
 @cache
-def _field_names(owner: type) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(owner))
+def _key_fields(owner: type) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(owner)
+
+
+def _values_of(parameters: Any) -> dict[str, Any]:
+    """The fields of a section's parameters that keys are made of: all but late ones at their defaults."""
+    owner: type = type(parameters)
+    values = ((field, getattr(parameters, field.name)) for field in _key_fields(owner))
+    return {field.name: value for field, value in values if not (field.metadata.get("late") and value == field.default)}
 
 
 class WorldParts(NamedTuple):
@@ -164,8 +171,7 @@ class Fingerprints:
     def _part(self, part: Part) -> str:
         """A section as text that says all that matters of it and nothing else."""
         if part not in self._parts:
-            owner: type = type(part.parameters)
-            values = {name: getattr(part.parameters, name) for name in _field_names(owner)} | {"source": part.source}
+            values = _values_of(part.parameters) | {"source": part.source}
             for field, name in part.files():
                 if (content := self._content(name)) is not None:
                     values[field] = values[field].replace(name, content, 1)

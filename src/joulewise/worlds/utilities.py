@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -197,6 +197,11 @@ def workload_of_times(
         end_s=end_s,
         tags={name: Tag(names[name], codes) for name, codes in levels._asdict().items()},
     )
+
+
+def with_rise(workload: Workload, rise_s: Floats) -> Workload:
+    """The same tasks, with utilities that rise for so long first; what was their hold follows."""
+    return replace(workload, rise_s=rise_s, hold_s=rise_s + workload.hold_s)
 
 
 def utility_problems(p: UtilityParameters) -> Iterator[Problem]:

@@ -67,6 +67,8 @@ BARELY = Supply(50 * 2 * 10.0 + 10 * 90.0 + 4 * 40.0, day_s=50.0)
 """Enough for two idle machines, a run and a boot, all on top of an idle machine."""
 STRETCHED = {"stretch": np.array([1.0, 2.0, 3.0, 1.0, 1.0, 1.0])}
 KILLER = replace(MANAGER, kill_factor=2.0)
+RISING = {"rise_s": np.full(6, 35.0), "hold_s": np.full(6, 40.0)}
+PATIENT = replace(MANAGER, policy=POLICIES["patient-upt"], dropping_threshold=0.5)
 CLASSED = {"tags": {"level": Tag(("low", "high"), np.array([0, 0, 1, 1, 1, 1]))}}
 PICKY = replace(MANAGER, dropping_threshold=0.5, class_thresholds={"high": 0.99})
 ARRIVALS = {"arrival_s": np.array([3.0, 4.0, 5.0, 17.0, 18.0, 19.0])}
@@ -85,6 +87,7 @@ SOUND: dict[str, tuple[World, Manager, list[Run], list[Any]]] = {
     "events by arrivals": (
         day(work=ARRIVALS, supply=LIMITED), BY_TWO, [(0, 4.0, 14.0, RAN), NEVER, (1, 14.0, 24.0, RAN)], [],
     ),
+    "a task waits for its peak": (day(work=RISING), PATIENT, [(0, 30.0, 40.0, RAN)], []),
     "a task may wait where energy is short": (day(supply=LIMITED), MANAGER, [], []),
 }  # fmt: skip
 
@@ -97,6 +100,15 @@ def test_nothing_to_say_about_a_valid_day(world: World, manager: Manager, runs: 
 
 
 DAMAGE: dict[str, tuple[World, Manager, list[Run], list[Any], str]] = {
+    "did not wait for its peak": (
+        day(work=RISING), PATIENT, [(0, 20.0, 30.0, RAN)], [],
+        "task 0: end_s: found 30.0; expected 35.0 (its peak) or later",
+    ),
+    "dropped before its peak": (
+        day(work={"rise_s": np.full(6, 150.0), "hold_s": np.full(6, 200.0)}), replace(MANAGER, dropping_threshold=0.9),
+        [(-1, math.nan, math.nan, DROPPED)], [],
+        "task 0: utility that a dropped task could still have earned: found 1.0; expected less than 0.9",
+    ),
     "stretch forgotten": (
         day(work=STRETCHED), MANAGER, [NEVER, (0, 0.0, 10.0, RAN)], [], "expected 20.0 (start plus ETC)",
     ),
@@ -189,7 +201,7 @@ DAMAGE: dict[str, tuple[World, Manager, list[Run], list[Any], str]] = {
     ),
     "below the threshold of its class": (
         day(work=CLASSED), PICKY, [NEVER, NEVER, (0, 0.0, 10.0, RAN)], [],
-        "task 2: utility at its soonest possible end: found 0.98; expected 0.99 (the dropping threshold) or more",
+        "task 2: utility from its soonest possible end on: found 0.98; expected 0.99 (the dropping threshold) or more",
     ),
     "dropped above the threshold of its class": (
         day(work=CLASSED, supply=LIMITED), PICKY, [(-1, math.nan, math.nan, DROPPED)], [],

@@ -50,6 +50,9 @@ def random_world(seed: int, n_tasks: int = 12) -> World:
         arrival_s, kind, shape, scale, hold_s, table, rng.uniform(0, 60), 201.7,
         is_prorated=seed % 3 > 0, stretch=rng.lognormal(0.0, 0.3, n_tasks) if seed % 5 > 2 else None,
     )  # fmt: skip
+    if seed % 6 == 0:
+        rise_s = rng.uniform(0.0, 60.0, n_tasks) * (rng.random(n_tasks) < 0.7)
+        work = dataclasses.replace(work, rise_s=rise_s, hold_s=rise_s + work.hold_s)
     return World(system, work, Supply(1e4, seed % 7 == 0, rng.uniform(30, 200), pue=rng.uniform(1.0, 1.5)))
 
 

@@ -116,7 +116,14 @@ def test_worlds_that_assignments_do_not_know_are_refused() -> None:
     world = random_world(0)
     windowed = World(world.system, dataclasses.replace(world.workload, end_s=5.0))
     powerless = World(dataclasses.replace(world.system, power_w=None), world.workload)
-    for wrong, drop_below, word in ((windowed, 0.0, "window"), (powerless, 0.0, "power"), (world, -1.0, "drop_below")):
+    rising = World(world.system, dataclasses.replace(world.workload, rise_s=world.workload.hold_s))
+    wrongs = (
+        (windowed, 0.0, "window"),
+        (powerless, 0.0, "power"),
+        (world, -1.0, "drop_below"),
+        (rising, 0.0, "rise_s"),
+    )
+    for wrong, drop_below, word in wrongs:
         with pytest.raises(InputError, match=word):
             AssignmentProblem(wrong, drop_below)
 

@@ -28,7 +28,7 @@ from joulewise.simulate.tasks.measures import measures
 from joulewise.simulate.tasks.serial import simulate
 from tests.strategies.cases import each_seed
 from tests.strategies.needs import fit_for
-from tests.strategies.random_worlds import Scenario, scenarios
+from tests.strategies.random_worlds import Scenario, rising, scenarios
 from tests.strategies.simple_worlds import busy_world, simple_system, simple_workload
 
 EXACT = 1e-9
@@ -48,14 +48,17 @@ def with_end(world: World) -> World:
 
 @st.composite
 def supplied(draw: st.DrawFn, world: World) -> World:
-    """The same world with runs counted by shares, stretched times, standby and a budget of energy, each perhaps."""
+    """The same world with runs counted by shares, or utilities that rise, stretched times, standby and a budget of
+    energy, each perhaps.
+    """
     work, system = world.workload, world.system
     if draw(st.booleans()):
         stretch = draw(
             st.lists(st.sampled_from([0.5, 0.9, 1.0, 1.6, 2.5]), min_size=work.n_tasks, max_size=work.n_tasks)
         )
         work = dataclasses.replace(work, stretch=np.array(stretch))
-    work = dataclasses.replace(work, is_prorated=draw(st.booleans()))
+    counting = draw(st.sampled_from(["completions", "shares", "rises"]))
+    work = draw(rising(work)) if counting == "rises" else dataclasses.replace(work, is_prorated=counting == "shares")
     if system.power_w is None:
         return World(system, work)
     if draw(st.booleans()):
@@ -234,6 +237,9 @@ def tiny_world(seed: int) -> World:
         rng.uniform(1.0, 4.0, 3), rng.uniform(0.0, 2.0, 3), shapes, 2.0, 8.0,
         is_prorated=seed % 4 < 2, stretch=stretch,
     )  # fmt: skip
+    if seed % 4 == 3:
+        rise_s = generator(seed, "tests.prices.rise").choice([0.0, 1.5, 3.0, 7.0], 3)
+        work = dataclasses.replace(work, rise_s=rise_s, hold_s=rise_s + work.hold_s)
     budget_j = float(rng.choice([10.0, 20.0, 40.0, math.inf]))
     return World(system, work, Supply(budget_j, bool(seed % 5 == 0), [3.0, 6.0, 2.5][seed % 3], pue=1.2))
 
@@ -305,9 +311,11 @@ def test_no_managed_day_beats_the_bound(scenario: Scenario, policy: str, data: s
     assert earned_by(world, allocation) <= (found.value + worth) * (1 + EXACT) + EXACT
 
 
-@given(scenarios(most_tasks=15), st.sampled_from(sorted(POLICIES)))
-def test_no_policy_beats_the_bound(scenario: Scenario, policy: str) -> None:
+@given(scenarios(most_tasks=15), st.sampled_from(sorted(POLICIES)), st.data())
+def test_no_policy_beats_the_bound(scenario: Scenario, policy: str, data: st.DataObject) -> None:
     world = fit_for(POLICIES[policy], scenario.world)
+    if POLICIES[policy].rule != "sufferage" and data.draw(st.booleans()):
+        world = dataclasses.replace(world, workload=data.draw(rising(world.workload)))
     earned = measures(world, simulate(world, scenario.manager(POLICIES[policy])))["utility"]
     assert earned <= price_bound(world).value + EXACT
 
@@ -396,6 +404,23 @@ def test_what_standby_takes_is_not_left_for_runs() -> None:
     awake = dataclasses.replace(standby, sleep_after_s=np.array([math.inf]))
     restless = dataclasses.replace(world, system=dataclasses.replace(system, standby=awake))
     assert certified_bound(restless, Certificate(np.zeros((1, 1)), np.array([1 / 160.0]))) == pytest.approx(0.0)
+
+
+def test_who_rises_is_bounded_at_its_peak_and_may_wait_for_it() -> None:
+    """Two tasks of 2 s that rise for 10 s, on one machine: at full worth one after the other, the first a bit early."""
+    work = dataclasses.replace(
+        simple_workload([0.0, 0.0], end_s=50.0), rise_s=np.full(2, 10.0), hold_s=np.full(2, 11.0)
+    )
+    crowded = dataclasses.replace(work, shapes=UtilityShapes.of([step(0.5)]))
+    for one_kind, best in ((work, 2.0), (crowded, 1.925)):
+        world = World(simple_system([[2.0]]), one_kind)
+        assert best_schedule(world, np.arange(0.0, 20.0, 0.25)) == pytest.approx(best)
+        assert best - EXACT <= price_bound(world).value <= 2.0 + 3 * EXACT
+        assert utility_ceiling(world) == 2.0
+    certificate = Certificate(np.array([[0.0, 0.0, 0.0, 0.1, 0.1]]))  # seconds after 30 s are dear
+    assert certified_bound(World(simple_system([[2.0]]), work), certificate) == pytest.approx(2.0 + 0.1 * 20.0)
+    soon = dataclasses.replace(work, end_s=5.0)
+    assert price_bound(World(simple_system([[2.0]], [2]), soon)).value == pytest.approx(2 * 0.5)
 
 
 def test_where_nothing_is_scarce_the_bound_is_the_ceiling() -> None:

@@ -322,11 +322,12 @@ def test_gains_have_the_published_number_in_the_bundled_study_alone() -> None:
 
 
 def test_gains_need_two_policies_and_a_swept_number() -> None:
-    for sweep in (
+    sweeps: list[dict[str, list[Any]]] = [
         {**GAINED, POLICY: ["random", "max-upt", "max-max-upt"]},
         {POLICY: ["min-min-comp", "max-max-upt"], "system.power_cov": [0.05, 0.1]},
         {**GAINED, "a.key": list(range(20))},
-    ):
+    ]
+    for sweep in sweeps:
         assert "gain-by-number" not in _names(make_records(sweep))
     one = _drawn(make_records(GAINED, n_trials=1), "gain-by-number")
     assert "no intervals" in one.caption

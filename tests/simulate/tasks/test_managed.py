@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from joulewise.check.tasks.allocation import check_allocation
 from joulewise.model import System, UtilityShapes, Workload, World, linear, step
 from joulewise.model.allocation import Allocation, Status
 from joulewise.model.supply import Supply
@@ -27,9 +28,9 @@ from joulewise.simulate.tasks.serial import simulate
 from joulewise.worlds.environment import SystemParameters, generate_system
 from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
 from tests.strategies.cases import cases
-from tests.strategies.heuristics import BY_TYPE_POLICIES, claiming
+from tests.strategies.heuristics import BY_TYPE_POLICIES, RISING_POLICIES, claiming
 from tests.strategies.managed_worlds import KINDS, ManagedScenario
-from tests.strategies.random_worlds import Scenario, scenarios
+from tests.strategies.random_worlds import Scenario, rising, scenarios
 from tests.strategies.simple_worlds import simple_system, simple_workload
 from tests.twins.tasks import serial
 from tests.twins.tasks.managed import Lost, Plan, managed_plan, mixed
@@ -56,6 +57,10 @@ GROUPS = {
     "in order": [policy for policy in BATCH if policy.rule == "in-order"],
     "at random": [policy for policy in BATCH if policy.rule == "at-random"],
     "by type": BY_TYPE_POLICIES,
+    "may rise": [
+        *(policy for policy in POLICIES.values() if policy.objective and not policy.objective.falls_with_time),
+        *(policy for policy in RISING_POLICIES if policy.mode == "batch"),
+    ],
 }
 
 
@@ -85,6 +90,23 @@ def test_engine_equals_twin(group: str, kind: str, data: st.DataObject) -> None:
     assert_same(scenario.world, scenario.manager(policy))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("group", [group for group in GROUPS if group != "sufferage"])
+@cases(divided_by=28)
+@given(data=st.data())
+def test_engine_equals_twin_where_utilities_rise_first(group: str, kind: str, data: st.DataObject) -> None:
+    scenario: ManagedScenario = data.draw(KINDS[kind]())
+    policy: Policy = data.draw(st.sampled_from(GROUPS[group]))
+    world, manager = risen(scenario.world, data), scenario.manager(policy)
+    assert_same(world, manager)
+    assert check_allocation(world, simulate(world, manager).allocation, manager) == []
+
+
+def risen(world: World, data: st.DataObject) -> World:
+    """The world with utilities that rise first."""
+    return replace(world, workload=data.draw(rising(world.workload)))
+
+
 @pytest.mark.parametrize("kind", ["limited", "tariff", "standby", "uncertain", "literal"])
 @cases(divided_by=5)
 @given(data=st.data())
@@ -92,8 +114,9 @@ def test_engine_equals_twin_at_its_own_prices(kind: str, data: st.DataObject) ->
     """The twin is told the prices of every event, and must make the same choices at them."""
     scenario: ManagedScenario = data.draw(KINDS[kind]())
     manager = scenario.manager(data.draw(st.sampled_from(PRICED)))
-    done = manage(scenario.world, manager, n_recorded=10_000)
-    assert_alike(done.allocation, managed_plan(scenario.world, manager, prices=done.prices), manager.policy)
+    for world in (scenario.world, risen(scenario.world, data)):
+        done = manage(world, manager, n_recorded=10_000)
+        assert_alike(done.allocation, managed_plan(world, manager, prices=done.prices), manager.policy)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -103,8 +126,9 @@ def test_engine_equals_twin_at_its_own_quotas(kind: str, data: st.DataObject) ->
     """The twin is told how many tasks may go where at every event, and must make the same choices within that."""
     scenario: ManagedScenario = data.draw(KINDS[kind]())
     manager = scenario.manager(SPLIT)
-    done = manage(scenario.world, manager, n_recorded=10_000)
-    assert_alike(done.allocation, managed_plan(scenario.world, manager, quotas=done.quotas), manager.policy)
+    for world in (scenario.world, risen(scenario.world, data)):
+        done = manage(world, manager, n_recorded=10_000)
+        assert_alike(done.allocation, managed_plan(world, manager, quotas=done.quotas), manager.policy)
 
 
 @pytest.mark.parametrize("kind", KINDS)

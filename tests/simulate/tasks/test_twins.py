@@ -24,7 +24,7 @@ from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.serial import simulate
 from tests.strategies import heuristics
 from tests.strategies.cases import cases
-from tests.strategies.random_worlds import Scenario, scenarios
+from tests.strategies.random_worlds import Scenario, rising, scenarios
 from tests.strategies.simple_worlds import simple_system, simple_workload
 from tests.twins.tasks import serial as twin
 
@@ -44,7 +44,7 @@ BATCH_RULES = {"greedy": twin.run_batch, "sufferage": twin.run_sufferage}
 def twin_plan(world: World, manager: Manager, compile_it: bool) -> twin.Plan:
     """What the twin does with the world, as compiled code or as the Python it is written in."""
     urgency = 0.0 if manager.policy.objective is None else manager.policy.objective.urgency
-    work, machines = twin.work_and_machines(world, manager.n_types, urgency)
+    work, machines = twin.work_and_machines(world, manager.n_types, urgency, manager.policy.is_patient)
     run, decider, clock = _entrance(world, manager, compile_it)
     limits = (manager.dropping_threshold, *clock, world.workload.end_s)
     return (COMPILED[run] if compile_it else run)(decider, work, machines, *limits)
@@ -102,6 +102,19 @@ def test_simulator_equals_twin_on_the_best_machine_types(scenario: Scenario, bes
     for policy in (*heuristics.PLAIN_POLICIES, *heuristics.OWN_POLICIES):
         manager = dataclasses.replace(scenario.manager(policy), best_types=best_types)
         assert_same(with_power(scenario.world), manager, compile_it=False)
+
+
+@every_table
+@given(scenario=scenarios(most_tasks=12), data=st.data())
+def test_simulator_equals_twin_where_utilities_rise_first(
+    policies: Sequence[Policy], scenario: Scenario, data: st.DataObject
+) -> None:
+    world = with_power(replace(scenario.world, workload=data.draw(rising(scenario.world.workload))))
+    for policy in policies:
+        if policy.rule != "sufferage":
+            manager = scenario.manager(policy)
+            assert_same(world, manager, compile_it=False)
+            assert check_allocation(world, simulate(world, manager).allocation, manager) == []
 
 
 @cases(divided_by=4)

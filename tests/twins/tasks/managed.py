@@ -493,7 +493,7 @@ class _Managed:
         load = self.load() if self.manager.follows_load else 1.0
         for task in self.mappable():
             utilities = [
-                self.utility(task, base_s[m] + option.exec_s)
+                serial.worth_once_risen(task, base_s[m] + option.exec_s, self.utilities)
                 for option in self.everywhere[self.task_type[task]]
                 for m in judged
                 if self.kinds[m] == option.kind
@@ -646,6 +646,9 @@ class _Managed:
         if self.value is None:
             return 0.0
         utility, wait_s = self.utility(task, completion_s), start_s - self.arrival_s[task]
+        objective = self.manager.policy.objective
+        if objective is not None and objective.urgency > 0:
+            utility -= objective.urgency * self.utility(task, completion_s + option.exec_s)
         earned = self.value(utility, completion_s, option.exec_s, option.energy_j, wait_s)
         charge = 0.0
         if self.manager.policy.is_weighted:
@@ -662,8 +665,10 @@ class _Managed:
         option = choice.option
         is_worthwhile = self.value is None or choice.value > 0 or not self.manager.only_worthwhile
         place = self.task_type[choice.task], option.kind, option.pstate
+        since_s = choice.completion_s - self.arrival_s[choice.task]
         return (
             is_worthwhile
+            and not (self.manager.policy.is_patient and since_s < self.utilities.rise_s[choice.task])
             and (event.quota is None or event.quota[place] > 0)
             and self.fits_day(event, choice)
             and option.cost_j * event.factor < event.limit_j

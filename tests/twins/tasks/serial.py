@@ -33,6 +33,7 @@ class Work(NamedTuple):
     shape: Array
     scale: Array
     hold_s: Array
+    rise_s: Array
     first: Array
     start_s: Array
     level: Array
@@ -45,7 +46,8 @@ class Machines(NamedTuple):
     """Times and energies by [task type, machine type, P-state], and the type of every single machine.
 
     `etc_s` is inf where the task cannot run or must not, `anywhere_s` only where it cannot. Of what a task would earn
-    one execution time later, the part `urgency` is taken off what the objective sees.
+    one execution time later, the part `urgency` is taken off what the objective sees. Where the policy `is_patient`, no
+    choice is made that ends before the task's utility has risen.
     """
 
     etc_s: Array
@@ -53,6 +55,7 @@ class Machines(NamedTuple):
     machine_type: Array
     anywhere_s: Array
     urgency: float = 0.0
+    is_patient: bool = False
 
 
 class Plan(NamedTuple):
@@ -78,13 +81,16 @@ class Queues(NamedTuple):
     mapped_pstate: Array
 
 
-def work_and_machines(world: World, best_types: int | None = None, urgency: float = 0.0) -> tuple[Work, Machines]:
+def work_and_machines(
+    world: World, best_types: int | None = None, urgency: float = 0.0, is_patient: bool = False
+) -> tuple[Work, Machines]:
     """The world's arrays as the twin takes them; with `best_types`, so many machine types for each task type."""
     work, system, shapes = world.workload, world.system, world.workload.shapes
-    tasks = (work.arrival_s, work.task_type, work.shape, work.scale, work.hold_s)
+    rise_s = np.zeros(work.n_tasks) if work.rise_s is None else work.rise_s
+    tasks = (work.arrival_s, work.task_type, work.shape, work.scale, work.hold_s, rise_s)
     segments = (shapes.start_s, shapes.level, shapes.span, shapes.rate_per_s, shapes.slope_per_s)
-    machines = Machines(on_best_types(system, best_types), system.eec_j, system.machine_type, system.etc_s, urgency)
-    return Work(*tasks, shapes.first, *segments), machines
+    times = (on_best_types(system, best_types), system.eec_j, system.machine_type, system.etc_s)
+    return Work(*tasks, shapes.first, *segments), Machines(*times, urgency, is_patient)
 
 
 def on_best_types(system: System, best_types: int | None) -> Array:
@@ -199,7 +205,7 @@ def run_events(
         else:
             map_all(value, now_s, n_arrived, queues, work, machines, plan)
         event += 1
-        if n_arrived == work.arrival_s.size and queues.n_virtual.sum() == 0:
+        if n_arrived == work.arrival_s.size and not (plan.status == WAITING).any():
             break
     advance(queues, event * interval_s, work, machines, plan)
     return plan
@@ -276,7 +282,7 @@ def best_utility(task: int, ready_s: Array, work: Work, machines: Machines) -> f
             exec_s = machines.anywhere_s[work.task_type[task], machines.machine_type[machine], pstate]
             completion_s = ready_s[machine] + exec_s
             if completion_s < math.inf:
-                best = max(best, utility_of(task, completion_s, work))
+                best = max(best, worth_once_risen(task, completion_s, work))
     return best
 
 
@@ -289,6 +295,8 @@ def map_all(
     mappable = plan.status[:n_arrived] == WAITING
     for _ in range(mappable.sum()):
         task, machine, pstate = best_of_all(value, mappable, ready_s, work, machines)
+        if task == NOBODY:
+            break
         mappable[task] = False
         put_in_queue(task, machine, pstate, ready_s, queues, work, machines, plan)
 
@@ -363,12 +371,14 @@ def sufferage(best: float, task: int, best_machine: int, ready_s: Array, work: W
 
 @register_jitable
 def best_of_all(value: Value, mappable: Array, ready_s: Array, work: Work, machines: Machines) -> tuple[int, int, int]:
-    """The task to map next, its machine and its P-state; ties go to the earlier completion, then task."""
+    """The task to map next, or nobody, its machine and its P-state; ties go to the earlier completion, then task."""
     chosen, chosen_worth, chosen_completion_s, chosen_machine, chosen_pstate = NOBODY, 0.0, 0.0, 0, 0
     for task in range(mappable.size):
         if mappable[task]:
             worth, completion_s, machine, pstate = best_choice(value, task, ready_s, work, machines)
-            if chosen == NOBODY or beats(worth, completion_s, chosen_worth, chosen_completion_s):
+            if machine != NOBODY and (
+                chosen == NOBODY or beats(worth, completion_s, chosen_worth, chosen_completion_s)
+            ):
                 chosen, chosen_worth, chosen_completion_s = task, worth, completion_s
                 chosen_machine, chosen_pstate = machine, pstate
     return chosen, chosen_machine, chosen_pstate
@@ -409,7 +419,7 @@ def exec_of(task: int, machine: int, pstate: int, work: Work, machines: Machines
 def best_choice(
     value: Value, task: int, ready_s: Array, work: Work, machines: Machines
 ) -> tuple[float, float, int, int]:
-    """The task's best choice: value, completion (s), machine, P-state.
+    """The task's best choice: value, completion (s), machine, P-state; where a patient policy makes none, nobody's.
 
     Ties go to the earlier completion, then to the lower machine type, within it to the machine that is free
     first, then to the lower machine and the lower P-state. (Of one type the machine that is free first also
@@ -423,6 +433,8 @@ def best_choice(
                 continue
             start_s = max(work.arrival_s[task], ready_s[machine])
             completion_s = start_s + exec_s
+            if machines.is_patient and completion_s - work.arrival_s[task] < work.rise_s[task]:
+                continue
             utility = utility_of(task, completion_s, work)
             if machines.urgency > 0:
                 utility -= machines.urgency * utility_of(task, completion_s + exec_s, work)
@@ -452,6 +464,13 @@ def beats(worth: float, completion_s: float, other_worth: float, other_completio
 @register_jitable
 def utility_of(task: int, completion_s: float, work: Work) -> float:
     """What the task earns by completing at this instant."""
+    since_s, worth = completion_s - work.arrival_s[task], worth_once_risen(task, completion_s, work)
+    return worth * (since_s / work.rise_s[task]) if since_s < work.rise_s[task] else worth
+
+
+@register_jitable
+def worth_once_risen(task: int, completion_s: float, work: Work) -> float:
+    """What the task would earn by completing at this instant if its utility never rose: the most that it still can."""
     x_s = max(0.0, completion_s - work.arrival_s[task] - work.hold_s[task])
     segment = work.first[work.shape[task]]
     last = work.first[work.shape[task] + 1] - 1

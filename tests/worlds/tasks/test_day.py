@@ -13,7 +13,7 @@ from joulewise.errors import InputError
 from joulewise.model import System
 from joulewise.worlds.environment import SystemParameters, generate_system
 from joulewise.worlds.rates import is_special
-from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
+from joulewise.worlds.tasks.day import WorkloadParameters, generate_days, generate_workload
 
 DAY_S = 86_400.0
 PUBLISHED = WorkloadParameters()
@@ -53,6 +53,23 @@ def test_tasks_are_worth_more_or_less_by_the_hour_at_which_they_arrive(system: S
     np.testing.assert_array_equal(work.arrival_s, plain.arrival_s)
 
 
+def test_a_share_of_tasks_rises_first(system: System) -> None:
+    """The rise comes before the first interval, and changes nothing else of the day."""
+    plain = generate_workload(PUBLISHED, system, 3, 0)
+    work = generate_workload(replace(PUBLISHED, rising_share=0.3, rise=1.5), system, 3, 0)
+    assert plain.rise_s is None
+    assert work.rise_s is not None
+    rises = work.rise_s > 0
+    assert rises.mean() == pytest.approx(0.3, abs=0.01)
+    np.testing.assert_array_equal(work.rise_s[rises], 1.5 * system.mean_etc_s[work.task_type[rises]])
+    np.testing.assert_array_equal(work.hold_s, work.rise_s + plain.hold_s)
+    for name in ("arrival_s", "task_type", "shape", "scale"):
+        np.testing.assert_array_equal(getattr(work, name), getattr(plain, name))
+    days = list(generate_days(replace(PUBLISHED, rising_share=0.3, days=2), system, 3, 0))
+    both = generate_workload(replace(PUBLISHED, rising_share=0.3, days=2), system, 3, 0)
+    np.testing.assert_array_equal(np.concatenate([day.columns["rise_s"] for day in days]), both.columns["rise_s"])
+
+
 def test_special_types_are_those_a_special_machine_can_run(system: System) -> None:
     assert is_special(system).tolist() == [True] * 17 + [False] * 83
     plain = System(system.task_types, system.machine_types, system.counts, system.etc_s)
@@ -74,6 +91,8 @@ def test_same_seed_same_workload(system: System) -> None:
         ({"tasks_per_day": float("nan")}, ["tasks_per_day", "tasks_per_day"]),
         ({"warm_up_s": -1.0, "day_s": 0.0, "step_cap_s": 0.0}, ["warm_up_s", "day_s", "step_cap_s"]),
         ({"burst": "normalized"}, ["burst"]),
+        ({"rising_share": 1.5, "rise": -1.0}, ["rising_share", "rise"]),
+        ({"rising_share": 0.5, "prorated": True}, ["rising_share"]),
         ({"arrivals": "stepping", "step_cap_s": 1e-9, "warm_up_s": -1.0}, ["warm_up_s", "step_cap"]),
         ({"arrivals": "thining", "decay_per_min": ()}, ["decay_per_min", "arrivals"]),
     ],

@@ -39,12 +39,12 @@ def problems(folder: Path, text: str) -> list[str]:
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_round_trip_of_a_published_day(tmp_path: Path, ending: str) -> None:
     system = generate_system(SystemParameters(), 0, 0)
-    work = generate_workload(WorkloadParameters(tasks_per_day=2000.0, time_spread=0.3), system, 0, 0)
+    work = generate_workload(WorkloadParameters(tasks_per_day=2000.0, time_spread=0.3, rising_share=0.2), system, 0, 0)
     frame = workload_frame(work, system)
     path = tmp_path / f"tasks.{ending}"
     frame.write_csv(path) if ending == "csv" else frame.write_parquet(path)
     again = read_workload(WorkloadTable(tasks=path.name, start_s=7200.0, end_s=93_600.0), system, tmp_path)
-    for name in ("arrival_s", "task_type", "shape", "scale", "hold_s", "start_s", "end_s", "stretch"):
+    for name in ("arrival_s", "task_type", "shape", "scale", "hold_s", "start_s", "end_s", "stretch", "rise_s"):
         assert np.array_equal(getattr(again, name), getattr(work, name))
     for name, tag in work.tags.items():
         assert again.tags[name].names == tag.names
@@ -64,6 +64,16 @@ def test_true_times_and_prorated_runs(tmp_path: Path) -> None:
     assert (work.stretch.tolist(), work.is_prorated) == ([2.5, 1.0], True)
     with pytest.raises(InputError, match=r"stretch: found a column of true times, and workload.time_spread = 0.5"):
         read(tmp_path, "arrival_s,task_type,stretch\n0,solve,2.5\n", time_spread=0.5)
+
+
+def test_utilities_that_rise_first(tmp_path: Path) -> None:
+    """The hold follows the rise; where nothing rises, the column says nothing."""
+    work = read(tmp_path, "arrival_s,task_type,hold_s,rise_s\n0,solve,2,10\n2.5,render,3,\n")
+    assert (work.columns["rise_s"].tolist(), work.hold_s.tolist()) == ([10.0, 0.0], [12.0, 3.0])
+    assert work.utility([0, 1], [2.5, 2.5]).tolist() == [0.25, 1.0]
+    assert read(tmp_path, "arrival_s,task_type,rise_s\n0,solve,0\n").rise_s is None
+    with pytest.raises(InputError, match=r"workload.prorated: .* must count by completion where utility rises"):
+        read(tmp_path, "arrival_s,task_type,rise_s\n0,solve,1\n", prorated=True)
 
 
 def test_shapes_by_hand(tmp_path: Path) -> None:
@@ -152,6 +162,10 @@ def test_many_problems_of_one_kind_are_counted(tmp_path: Path) -> None:
         (BY_HAND + "1,solve,piecewise,,,,0:1 5:nan\n", "found '0:1 5:nan'"),
         ("arrival_s,task_type,utility\n1,solve,linear\n", "has no column 'duration_s'"),
         ("arrival_s,task_type\n1,solve\n2\n", "line 3: found 1 cells"),
+        (
+            "arrival_s,task_type,rise_s\n1,solve,-1\n",
+            "line 2, rise_s: found '-1'; must be a finite number of 0 or more",
+        ),
         ("arrival_s,task_type,stretch\n1,solve,0\n", "line 2, stretch: found '0'; must be a finite number above 0"),
         ("arrival_s,task_type\n", "has no rows"),
         ("", "is empty"),

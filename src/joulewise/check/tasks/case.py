@@ -18,10 +18,12 @@ from joulewise.model.groups import Dealing
 
 
 class PolicyLike(Protocol):
-    """Of a policy the validator needs the mode alone."""
+    """Of a policy the validator needs the mode, and whether tasks wait until their utility has risen."""
 
     @property
     def mode(self) -> str: ...
+    @property
+    def is_patient(self) -> bool: ...
 
 
 class ManagerLike(Protocol):
@@ -43,6 +45,8 @@ class ManagerLike(Protocol):
     def mapping_model(self) -> tuple[float, float, float]: ...
     @property
     def environment(self) -> str: ...
+    @property
+    def permuted(self) -> int: ...
     @property
     def kill_factor(self) -> float: ...
     @property
@@ -111,7 +115,8 @@ class ManagedCase:
     @property
     def may_hold_back(self) -> bool:
         """Whether the manager may leave a task waiting although a machine is free for it."""
-        return self.world.supply.is_limited or self.manager.only_worthwhile
+        waits = self.manager.policy.is_patient and self.world.workload.rise_s is not None
+        return self.world.supply.is_limited or self.manager.only_worthwhile or waits
 
 
 def _is_in_class(world: World, name: str) -> Bools:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from joulewise.check.tasks.case import ManagedCase, Rule
 from joulewise.check.tasks.limits import days_stay_within_budget, power_stays_below_the_cap
 from joulewise.check.tasks.waiting import drops_were_hopeless, waiting_needs_a_queue
 from joulewise.model import Status
-from joulewise.model.arrays import Bools, Floats
+from joulewise.model.arrays import Bools, Counts, Floats
 
 
 def _drops_need_a_threshold(case: ManagedCase) -> Iterator[str]:
@@ -66,7 +66,7 @@ def _decided_in_turn(case: ManagedCase) -> Iterator[str]:
 
 
 def _worth_the_threshold_when_done(case: ManagedCase) -> Iterator[str]:
-    yield from _worth_the_threshold(case, case.runs.end_s, "utility at its end")
+    yield from _worth_the_threshold(case, case.runs.end_s, case.world.workload.utility, "utility at its end")
 
 
 def _worth_the_threshold_when_seen(case: ManagedCase) -> Iterator[str]:
@@ -79,13 +79,16 @@ def _worth_the_threshold_when_seen(case: ManagedCase) -> Iterator[str]:
     system, task_type = case.world.system, case.world.workload.task_type[case.runs.task]
     fastest_s = system.etc_s[:, system.counts > 0, :].min(axis=(1, 2))
     soonest_s = case.clock.first_from(case.runs.arrival_s) + fastest_s[task_type]
-    yield from _worth_the_threshold(case, soonest_s, "utility at its soonest possible end")
+    most_from = case.world.workload.most_from
+    yield from _worth_the_threshold(case, soonest_s, most_from, "utility from its soonest possible end on")
 
 
-def _worth_the_threshold(case: ManagedCase, end_s: Floats, what: str) -> Iterator[str]:
+def _worth_the_threshold(
+    case: ManagedCase, end_s: Floats, worth: Callable[[Counts, Floats], Floats], what: str
+) -> Iterator[str]:
     judged, work = np.isfinite(end_s) & (case.threshold[case.runs.task] > 0), case.world.workload
     task = case.runs.task[judged]
-    threshold, utility = case.threshold[task], work.utility(task, end_s[judged])
+    threshold, utility = case.threshold[task], worth(task, end_s[judged])
     wrong = utility < threshold - RELATIVE_TOLERANCE * np.maximum(threshold, work.scale[task])
     why = " (the dropping threshold) or more"
     yield from findings(what, task[wrong], utility[wrong], threshold[wrong], why)
@@ -136,6 +139,15 @@ def _happens_just_before(case: ManagedCase, start_s: Floats, boot_s: Floats) -> 
     return np.asarray((boot_s > 0) & case.clock.happens_at(start_s - boot_s))
 
 
+def _ends_once_risen(case: ManagedCase) -> Iterator[str]:
+    """Under a patient policy no task completes before its utility has risen, if it runs where and when planned."""
+    if not (case.manager.policy.is_patient and case.is_as_planned and case.manager.permuted == 1):
+        return
+    runs, peak_at_s = case.runs, case.world.workload.peak_at_s[case.runs.task]
+    wrong = runs.end_s < peak_at_s - rounding_s(peak_at_s)
+    yield from findings("end_s", runs.task[wrong], runs.end_s[wrong], peak_at_s[wrong], " (its peak) or later")
+
+
 def _nobody_waits_for_ever(case: ManagedCase) -> Iterator[str]:
     ends = case.may_hold_back or case.world.outages.machine.size or math.isinf(case.manager.mapping_interval_s)
     if math.isinf(case.world.workload.end_s) and not ends:
@@ -157,6 +169,7 @@ RULES_OF_MODE: Mapping[str, tuple[Rule, ...]] = {
         _seen_inside_the_window,
         _start_has_a_cause,
         _worth_the_threshold_when_seen,
+        _ends_once_risen,
         _nobody_waits_for_ever,
         drops_were_hopeless,
         waiting_needs_a_queue,

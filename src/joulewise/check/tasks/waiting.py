@@ -34,7 +34,7 @@ def drops_were_hopeless(case: ManagedCase) -> Iterator[str]:
     free_at_s = np.maximum(_free_at_s(case, _last_event_at_s(case)), seen_at_s[:, None]) + case.boot_s
     exec_s = case.world.system.etc_s.min(axis=2)[work.task_type[task]]
     soonest_s = (free_at_s + exec_s).min(axis=1)
-    utility = work.utility(task, soonest_s + rounding_s(soonest_s))
+    utility = work.most_from(task, soonest_s + rounding_s(soonest_s))
     wrong = utility >= threshold + RELATIVE_TOLERANCE * np.maximum(threshold, work.scale[task])
     what = "utility that a dropped task could still have earned"
     expected = [f"less than {limit!r} (the dropping threshold)" for limit in threshold[wrong].tolist()]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from joulewise.kernels.choice import comes_before, utility_of
+from joulewise.kernels.choice import comes_before, most_from, utility_of
 from joulewise.kernels.jit import inlined
 
 
@@ -16,6 +16,15 @@ def score(world, utility, completion_s, option, start_s, arrival_s):
     exec_s, energy_j = world.options.exec_s[option], world.options.energy_j[option]
     result = world.value(utility, completion_s, exec_s, energy_j, start_s - arrival_s)
     return -np.inf if math.isnan(result) else result
+
+
+@inlined
+def seen_utility(tasks, utilities, i, completion_s, exec_s, urgency):
+    """The utility that an objective sees: less the urgent part of what is earned one execution time later."""
+    utility = utility_of(tasks, utilities, i, completion_s)
+    if urgency > 0.0:
+        utility -= urgency * utility_of(tasks, utilities, i, completion_s + exec_s)
+    return utility
 
 
 @inlined
@@ -31,9 +40,9 @@ def earliest_option(options, task_type, start_s):
 
 @inlined
 def most_utility(world, i, start_s):
-    """The utility of task i's earliest completion anywhere, the most it can still earn."""
+    """The most that task i can still earn anywhere, from its earliest completion on."""
     _, completion_s = earliest_option(world.everywhere, world.tasks.task_type[i], start_s)
-    return utility_of(world.tasks, world.utilities, i, completion_s)
+    return most_from(world.tasks, world.utilities, i, completion_s)
 
 
 @inlined

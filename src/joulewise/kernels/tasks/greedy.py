@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from joulewise.kernels.choice import comes_before, utility_of
+from joulewise.kernels.choice import comes_before, most_from, utility_of
 from joulewise.kernels.heap import is_sunk, pop, push, replace_top, sift
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.ledger import NOW, spend_energy
@@ -35,7 +35,7 @@ def threshold_of(world, batch, i):
 def is_hopeless(world, state, i):
     """Whether a task can no longer earn its threshold on any machine looked at; one without such keeps its hope."""
     _, completion_s = earliest_option(world.everywhere, world.tasks.task_type[i], state.machines.hope_s)
-    most = utility_of(world.tasks, world.utilities, i, completion_s) if completion_s < np.inf else np.inf
+    most = most_from(world.tasks, world.utilities, i, completion_s) if completion_s < np.inf else np.inf
     return most < threshold_of(world, state.batch, i)
 
 

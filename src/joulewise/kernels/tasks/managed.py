@@ -30,6 +30,7 @@ from joulewise.kernels.tasks.greedy import is_hopeless, map_greedily, map_under_
 from joulewise.kernels.tasks.live_prices import adjust_prices, first_prices
 from joulewise.kernels.tasks.machines import NOBODY, open_machines
 from joulewise.kernels.tasks.orders import map_in_order, permute, random_part
+from joulewise.kernels.tasks.renewed import map_renewed
 from joulewise.kernels.tasks.rolling import (
     MAKESPAN,
     WORTH,
@@ -262,7 +263,9 @@ def open_mapping(world, state, now_s, effect_s, horizon_s):
 @inlined
 def decide(world, state, horizon_s):
     """Map the batch by the manager's rule."""
-    if world.rules.rule == GREEDY and world.limits.has_cap:
+    if world.rules.may_rise:
+        map_renewed(world, state, horizon_s)
+    elif world.rules.rule == GREEDY and world.limits.has_cap:
         map_under_cap(world, state, horizon_s)
     elif world.rules.rule == GREEDY:
         map_greedily(world, state, horizon_s)

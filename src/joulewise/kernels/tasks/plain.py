@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from joulewise.kernels.choice import comes_before, utility_of
+from joulewise.kernels.choice import comes_before, risen_part
 from joulewise.kernels.jit import inlined
 from joulewise.kernels.layout import DROPPED, Tasks
 from joulewise.kernels.records import record
 from joulewise.kernels.steps import way_of
-from joulewise.kernels.tasks.choice import most_utility, score
+from joulewise.kernels.tasks.choice import most_utility, score, seen_utility
 from joulewise.kernels.tasks.fleet import can_go_on, open_event, queue_on
 from joulewise.kernels.tasks.immediate import choose
 from joulewise.kernels.tasks.loop import admit, map_event, n_waiting
@@ -78,13 +78,12 @@ def wins_tie(candidates, options, fleet, i, option, machine):
 
 @inlined
 def try_machine(candidates, world, fleet, i, option, machine):
-    """Keep the option on this machine if it is better: by the order of choices, then `wins_tie`."""
-    start_s = fleet.free_s[machine]
-    completion_s = start_s + world.options.exec_s[option]
-    utility = utility_of(world.tasks, world.utilities, i, completion_s)
-    if world.urgency > 0.0:
-        later_s = completion_s + world.options.exec_s[option]
-        utility -= world.urgency * utility_of(world.tasks, world.utilities, i, later_s)
+    """Keep the option on this machine if it may be made and is better: by the order of choices, then `wins_tie`."""
+    start_s, exec_s = fleet.free_s[machine], world.options.exec_s[option]
+    completion_s = start_s + exec_s
+    if world.is_patient and risen_part(world.tasks, i, completion_s) < 1.0:
+        return
+    utility = seen_utility(world.tasks, world.utilities, i, completion_s, exec_s, world.urgency)
     value = score(world, utility, completion_s, option, start_s, world.tasks.arrival_s[i])
     if candidates.option[i] >= 0:
         if value == candidates.value[i] and completion_s == candidates.completion_s[i]:
@@ -139,11 +138,11 @@ def keep_hopeful(candidates, world, fleet, plan):
 
 @inlined
 def best_candidate(candidates):
-    """The task whose choice goes first, or -1 when all are placed."""
+    """The task whose choice goes first, or -1 when all are placed or have none."""
     best = -1
     for at in range(candidates.size[0]):
         i = candidates.items[at]
-        if not candidates.placed[i] and (
+        if not candidates.placed[i] and candidates.option[i] >= 0 and (
             best < 0
             or comes_before(
                 candidates.value[i], candidates.completion_s[i], i,
@@ -176,6 +175,8 @@ def map_plainly(candidates, world, fleet, plan, next_s):
         try_all(candidates, world, fleet, candidates.items[at])
     while can_go_on(fleet, left.unplanned):
         i = best_candidate(candidates)
+        if i < 0:
+            break
         option, machine, t = candidates.option[i], candidates.machine[i], world.tasks.task_type[i]
         k = options.machine_type[option]
         candidates.placed[i] = True

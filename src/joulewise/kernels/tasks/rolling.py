@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from joulewise.kernels.choice import utility_of
+from joulewise.kernels.choice import most_from
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.layout import Options
 from joulewise.kernels.ledger import AT_FIRST, NOW
@@ -158,7 +158,7 @@ def use_quota(rolling, batch, ledger, option):
 
 @shared
 def remember(rolling, tasks, utilities, options, i, now_s):
-    """Add a task that arrived to the bag, with what each option would earn if it started now."""
+    """Add a task that arrived to the bag, with what each option would earn at most if it started now or later."""
     program, t = rolling.program, tasks.task_type[i]
     level = LEVELS - 1
     rolling.top[0] = max(rolling.top[0], tasks.scale[i])
@@ -168,7 +168,7 @@ def remember(rolling, tasks, utilities, options, i, now_s):
     program.n[group] += 1.0
     for place in range(options.first[t + 1] - options.first[t]):
         completion_s = now_s + options.exec_s[options.first[t] + place]
-        rolling.worth[program.first[group] + place] += utility_of(tasks, utilities, i, completion_s)
+        rolling.worth[program.first[group] + place] += most_from(tasks, utilities, i, completion_s)
 
 
 @shared

@@ -28,6 +28,7 @@ class Rules(NamedTuple):
     """How the manager works, in numbers; `scale` multiplies the objective, `n_arrivals` is 0 for a clock alone.
 
     With `by_type` the objective sees neither utility nor waiting, so that the first task of a type stands for all.
+    When its value `may_rise` with time, all values are renewed; `urgency` and `is_patient` are those of the objective.
     """
 
     rule: int
@@ -51,6 +52,9 @@ class Rules(NamedTuple):
     follows_load: bool
     postpones: bool
     by_type: bool
+    may_rise: bool
+    urgency: float
+    is_patient: bool
     random_seed: np.uint64
 
 

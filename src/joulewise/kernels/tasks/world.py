@@ -19,7 +19,8 @@ class TaskWorld(NamedTuple):
 
     In immediate mode `event_s` is when the mapper turns to each task, and `effect_s` when its decision has effect.
     A task is dropped when it can no longer earn its threshold on the options `everywhere`, of which `options` may be
-    a part. Of what it would still earn one execution time later, the part `urgency` is taken off before it is valued.
+    a part. Of what it would still earn one execution time later, the part `urgency` is taken off before it is valued;
+    where the policy `is_patient`, no task is planned to complete before its utility has risen.
     """
 
     tasks: Tasks
@@ -32,6 +33,7 @@ class TaskWorld(NamedTuple):
     event_s: NDArray[np.float64]
     effect_s: NDArray[np.float64]
     urgency: float
+    is_patient: bool
 
 
 @record

@@ -19,7 +19,6 @@ from joulewise.kernels.assignments.evaluation import (
     time_assignment,
 )
 from joulewise.kernels.assignments.genes import breed_assignments, evaluate_pool, pool_of, room_to_breed
-from joulewise.kernels.layout import Tasks, Utilities
 from joulewise.model.allocation import Allocation, Status
 from joulewise.model.arrays import Counts, Floats, Ints
 from joulewise.model.assignment import Assignment, begin_s, from_begin
@@ -28,6 +27,7 @@ from joulewise.optimise.assignments.gpu import AssignmentEvaluator, certain_fact
 from joulewise.optimise.front import FrontObjective
 from joulewise.optimise.gpu import Places
 from joulewise.optimise.population import fingerprint_of
+from joulewise.policies.layout import tasks_of, utilities_of
 
 ENERGY_UTILITY = (FrontObjective("energy", "J"), FrontObjective("utility", "", is_maximised=True))
 _evaluate: Any = evaluate_assignments
@@ -44,16 +44,15 @@ MOST_POSITIONS = 20_000_000
 def assignment_facts(world: World, drop_below: float = 0.0) -> AssignmentFacts:
     """A world as its assignments are evaluated. Raises InputError for worlds with what assignments do not know."""
     raise_if_any(_world_problems(world, drop_below))
-    system, work, shapes = world.system, from_begin(world).workload, world.workload.shapes
-    columns = (shapes.start_s, shapes.level, shapes.span, shapes.rate_per_s, shapes.slope_per_s, shapes.floor)
+    system = world.system
     machine = np.repeat(np.arange(system.n_machines), system.n_pstates)
     pstate = np.tile(np.arange(system.n_pstates), system.n_machines)
     choice = system.machine_type[machine] * system.n_pstates + pstate
     exec_s = system.etc_s.reshape(system.n_task_types, -1)
     allowed = np.isfinite(exec_s)[:, choice]
     return AssignmentFacts(
-        Tasks(work.arrival_s.copy(), work.task_type.copy(), work.shape.copy(), work.scale.copy(), work.hold_s.copy()),
-        Utilities(shapes.first.copy(), np.stack(columns, axis=1)),
+        tasks_of(from_begin(world).workload),
+        utilities_of(world.workload.shapes),
         exec_s.copy(),
         world.supply.pue * system.eec_j.reshape(system.n_task_types, -1),
         machine.astype(np.int32),
@@ -79,6 +78,9 @@ def _world_problems(world: World, drop_below: float) -> Iterator[Problem]:
         yield Problem(
             "workload.stretch", "found true times, which cannot be known in advance", "must be as estimated", advice
         )
+    if work.rise_s is not None:
+        found = "found tasks whose utility rises first"
+        yield Problem("workload.rise_s", found, "a utility may only fall with time", "leave rise_s out")
     if system.standby is not None and any(values.any() for values in (system.standby.idle_w, system.standby.boot_s)):
         yield Problem("system.idle_w", "found machines that draw power while idle or boot", "must be 0", "leave it out")
     if world.outages.machine.size:

@@ -222,13 +222,14 @@ class LinearisedProgram:
         """Solve by the primal simplex method, or by the dual one."""
         self.highs.setOptionValue("simplex_strategy", _PRIMAL if wanted else _DUAL)
 
-    def _run(self) -> highspy.HighsModelStatus:
+    def _run(self) -> Any:
         """How the solver ends: where it loses its way from the last solution, from the beginning."""
         self.highs.run()
         if self.highs.getModelStatus() == highspy.HighsModelStatus.kUnknown:
             self.highs.clearSolver()
             self.highs.run()
-        return self.highs.getModelStatus()
+        status: highspy.HighsModelStatus = self.highs.getModelStatus()
+        return status
 
     def solve(self) -> Solution:
         """The best that the program has."""

@@ -58,16 +58,23 @@ class Objective:
     `by_type`: the value sees neither utility nor waiting, so tasks of one type differ only in order (checked too).
     `urgency`, from 0 to 1: of what the task would still earn one execution time later, this part is taken off the
     utility that the value sees; at 1 it sees what is lost by waiting. Such a value may rise with time.
+    `is_patient`: a choice that would complete before the task's utility has risen is not made.
     """
 
     value: Value
     falls_with_time: bool = False
     by_type: bool = False
     urgency: float = 0.0
+    is_patient: bool = False
 
     def __post_init__(self) -> None:
+        may_rise = not (self.falls_with_time or self.by_type)
         assert 0 <= self.urgency <= 1, "urgency is a part"
-        assert self.urgency == 0 or not (self.falls_with_time or self.by_type), "what waiting loses may rise"
+        assert may_rise or not (self.urgency or self.is_patient), "what waiting loses may rise, and what waits gains"
+
+    def falls_in(self, world: World) -> bool:
+        """Whether waiting makes no choice of a world worth more: no utility that the value sees rises either."""
+        return self.falls_with_time and (self.by_type or world.workload.rise_s is None)
 
 
 @dataclass(frozen=True)
@@ -97,6 +104,11 @@ class Policy:
     declines: bool = False
 
     @property
+    def is_patient(self) -> bool:
+        """Whether tasks wait until their utility has risen."""
+        return self.objective is not None and self.objective.is_patient
+
+    @property
     def needs_managing(self) -> bool:
         """Whether only the managed engine knows how to do this."""
         return self.rule != "greedy" or self.is_weighted or self.is_priced or self.declines or bool(self.program)
@@ -106,4 +118,5 @@ class Policy:
         assert sum(part is not None for part in decided_by) == (self.rule != "at-random"), self.name
         assert (self.rule == "in-order") == (self.order is not None), self.name
         assert self.picks is None or self.mode == "immediate", self.name
+        assert not self.is_patient or self.mode == "batch", self.name
         assert self.best_types is None or self.best_types >= 1, self.name

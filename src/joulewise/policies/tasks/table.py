@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from joulewise.policies.tasks.objectives import (
     LOSS_PER_TIME,
+    PATIENT_UTILITY_PER_TIME,
     SOONEST,
     URGENT_UTILITY_PER_TIME,
     UTILITY,
@@ -116,6 +117,11 @@ _ROWS = (
         "urgent-upt", "Urgent UPT", "batch",
         "Max-Max UPT, with half of what a task would earn one execution time later taken off its utility.",
         "Joulewise, after Friese 9", objective=URGENT_UTILITY_PER_TIME,
+    ),
+    Policy(
+        "patient-upt", "Patient UPT", "batch",
+        "Max-Max UPT, with tasks left waiting where they would complete before their utility has risen.",
+        "Joulewise, after Friese 9", objective=PATIENT_UTILITY_PER_TIME,
     ),
     Policy(
         "prices", "Prices", "batch",

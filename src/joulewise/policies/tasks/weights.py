@@ -25,7 +25,7 @@ def highest_value(world: World, objective: Objective) -> float:
     1 where no task is worth anything.
     """
     work = world.workload
-    most = float(np.max(work.utility(np.arange(work.n_tasks), work.arrival_s), initial=0.0))
+    most = float(np.max(work.most_from(np.arange(work.n_tasks), work.arrival_s), initial=0.0))
     least = {
         UTILITY: lambda: 1.0,
         UTILITY_PER_TIME: lambda: float(world.system.etc_s[_possible(world)].min()),

@@ -29,8 +29,6 @@ from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.measures import measures
 from joulewise.simulate.tasks.serial import Outcome, counted_events
 
-_COLUMNS = ("arrival_s", "task_type", "shape", "scale", "hold_s")
-
 
 @dataclass(frozen=True, eq=False)
 class Day:
@@ -171,16 +169,14 @@ def _day_problems(work: Workload, number: int, first: Workload, day_s: float) ->
 
 def _description(work: Workload) -> tuple[object, ...]:
     tags = {name: tag.names for name, tag in work.tags.items()}
-    return work.shapes.names, tags, work.stretch is None, work.is_prorated
+    return work.shapes.names, tags, tuple(work.columns), work.is_prorated
 
 
 def _appended(before: Workload, kept: Counts, work: Workload) -> Workload:
     """Some tasks of the days before, and those of a new day behind them."""
     columns: dict[str, Any] = {
-        name: np.concatenate((getattr(before, name)[kept], getattr(work, name))) for name in _COLUMNS
+        name: np.concatenate((column[kept], work.columns[name])) for name, column in before.columns.items()
     }
-    if before.stretch is not None and work.stretch is not None:
-        columns["stretch"] = np.concatenate((before.stretch[kept], work.stretch))
     tags = {
         name: Tag(tag.names, np.concatenate((tag.codes[kept], work.tags[name].codes)))
         for name, tag in before.tags.items()

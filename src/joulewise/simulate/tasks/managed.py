@@ -29,7 +29,7 @@ from joulewise.policies.tasks.objectives import UTILITY_PER_ENERGY
 from joulewise.policies.tasks.policy import Policy
 from joulewise.policies.tasks.weights import highest_energy_j, highest_value, least_energy_j
 from joulewise.simulate.tasks.dropping import load_by_type, thresholds
-from joulewise.simulate.tasks.manager import Manager
+from joulewise.simulate.tasks.manager import Manager, rising_problems
 from joulewise.simulate.tasks.values import rising_value, unsolved_program, usable_value
 
 _map_managed: Any = map_managed
@@ -189,13 +189,13 @@ def _new_state(world: World, manager: Manager, setting: ManagedWorld, n_recorded
 def managed_problems(world: World, manager: Manager) -> Iterator[Problem]:
     """Where world and manager do not fit for the managed engine."""
     supply, work, policy = world.supply, world.workload, manager.policy
-    falls = policy.objective is None or policy.objective.falls_with_time
-    if policy.mode == "immediate" or not falls:
+    if policy.mode == "immediate":
         found = (
             f"found the policy {policy.name} day by day, or with limits of energy, standby, failures, uncertain times"
         )
-        allowed = "must be a batch policy whose value falls with time"
-        yield Problem("manager.policy", found, allowed, "use one such as max-max-upt")
+        yield Problem("manager.policy", found, "must be a batch policy", "use one such as max-max-upt")
+    if work.rise_s is not None:
+        yield from rising_problems(policy)
     may_wait = supply.is_limited or manager.only_worthwhile
     if may_wait and not math.isfinite(work.end_s):
         found = "found a counted window without an end"
@@ -294,16 +294,22 @@ def _goes_by_type(policy: Policy) -> bool:
     return sees_types and policy.rule == "greedy" and not policy.is_priced and policy.program is None
 
 
+def _may_rise(world: World, policy: Policy) -> bool:
+    """Whether choices that are valued may become worth more with time."""
+    return policy.rule == "greedy" and policy.objective is not None and not policy.objective.falls_in(world)
+
+
 def _rules(world: World, manager: Manager, seed64: int) -> state.Rules:
     model = manager.mapping_model if manager.mapping_time == "given" else (0.0, 0.0, 0.0)
     has_tariff = manager.follows_tariff and world.supply.tariff is not None
     is_certain = world.workload.stretch is None and world.outages.machine.size == 0
     drops_by_idle, postpones = manager.dropping_by == "idle", manager.postponing == "next-day"
     is_split, at_random = manager.policy.program == "makespan", manager.policy.rule == "at-random"
-    by_type = _goes_by_type(manager.policy)
+    by_type, may_rise = _goes_by_type(manager.policy), _may_rise(world, manager.policy)
     is_sharp = by_type or manager.policy.rule == "sufferage"
     has_grid = manager.mapping_arrivals is None and manager.mapping_time == "free"
     drops_at_once = is_split or at_random or any(model[1:]) or drops_by_idle or postpones or manager.follows_load
+    objective = manager.policy.objective
     return state.Rules(
         rule=_RULES[manager.policy.rule],
         interval_s=manager.mapping_interval_s,
@@ -321,11 +327,14 @@ def _rules(world: World, manager: Manager, seed64: int) -> state.Rules:
         scale=_scale(world, manager),
         kill_factor=manager.kill_factor,
         is_certain=is_certain,
-        drops_eagerly=not is_certain or drops_at_once or (is_sharp and not has_grid),
+        drops_eagerly=not is_certain or may_rise or drops_at_once or (is_sharp and not has_grid),
         drops_by_idle=drops_by_idle,
         follows_load=manager.follows_load,
         postpones=postpones,
         by_type=by_type,
+        may_rise=may_rise,
+        urgency=0.0 if objective is None else objective.urgency,
+        is_patient=manager.policy.is_patient,
         random_seed=np.uint64(seed64),
     )
 

@@ -151,12 +151,8 @@ def _mapping_problems(manager: Manager) -> Iterator[Problem]:
 
 def _fit_problems(manager: Manager) -> Iterator[Problem]:
     """Switches that the policy's mode or rule has no use for."""
-    is_plain = not uses_managed_engine(manager)
     if manager.policy.mode == "immediate":
         yield from _immediate_problems(manager)
-    if not is_plain and manager.policy.objective is not None and not manager.policy.objective.falls_with_time:
-        found = f"found {', '.join(switches_on(manager))} with the policy {manager.policy.name}"
-        yield Problem("manager", found, "these need a heuristic that falls with time", "declare falls_with_time")
     if manager.permuted > 1 and manager.environment == "polled":
         yield Problem(
             "manager.permuted", f"found {manager.permuted}", "the polled environment has no queues to permute"
@@ -185,6 +181,13 @@ def group_problems(system: System, manager: Manager) -> Iterator[Problem]:
     if not can_be_divided(system, manager.groups):
         found = f"found {manager.groups}, with which some group has no machine for some task type"
         yield Problem("manager.groups", found, "every group must be able to run every task", "ask for fewer groups")
+
+
+def rising_problems(policy: Policy) -> Iterator[Problem]:
+    """Where a policy cannot map tasks whose utility rises first."""
+    if policy.rule == "sufferage":
+        found, allowed = f"found {policy.name!r} where utilities rise first", "bounds what a task suffers by their fall"
+        yield Problem("manager.policy", found, allowed, "use one such as max-max-util")
 
 
 def switches_on(manager: Manager) -> list[str]:

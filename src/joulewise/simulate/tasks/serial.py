@@ -131,9 +131,9 @@ def _runner(world: World, manager: Manager, plan: TaskPlan, seed: int, trial: in
     """The kernel for the manager's policy as a function of the instant to run to; it returns mapping events."""
     policy, layout = manager.policy, layout_of(world, manager.n_types)
     everywhere, value = layout_of(world).options, usable_value(world, policy)
-    turns, interval_s = mapper_turns(world, manager), manager.mapping_interval_s
+    turns, interval_s, threshold = mapper_turns(world, manager), manager.mapping_interval_s, thresholds(world, manager)
     urgency = 0.0 if policy.objective is None else policy.objective.urgency
-    tasks = TaskWorld(*layout, everywhere, thresholds(world, manager), value, interval_s, *turns, urgency)
+    tasks = TaskWorld(*layout, everywhere, threshold, value, interval_s, *turns, urgency, policy.is_patient)
     room = None if policy.picks else _engine(world, policy, layout.tasks)
     run: Any = run_batch if policy.mode == "batch" else run_on_arrival
     fleet = idle_fleet(world.system.counts)
@@ -159,7 +159,7 @@ def _picked(world: World, manager: Manager, seed: int, trial: int) -> Picked:
 def _engine(world: World, policy: Policy, tasks: Tasks) -> Any:
     """The arrays that the policy's engine works in; their class says which it is."""
     assert policy.objective is not None
-    make = _ENGINES[policy.mode, policy.objective.falls_with_time, policy.objective.by_type]
+    make = _ENGINES[policy.mode, policy.objective.falls_in(world), policy.objective.by_type]
     return make(tasks, world.system.n_task_types, world.system.n_machine_types)
 
 

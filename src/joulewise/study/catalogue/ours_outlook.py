@@ -233,3 +233,69 @@ GROUPS = Experiment(
     ),
     standing="ours",
 )
+
+
+PUBLISHED = ("min-min-comp", "max-max-util", "max-max-upt")
+
+
+def _possible_lost(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    """How much less of what is possible the published earn where tasks rise first, in points."""
+    return [
+        (
+            f"{policy}, {load:,} tasks a day",
+            sampled(runs, "possible_percent", variant="falling", policy=policy, load=load)
+            - sampled(runs, "possible_percent", variant="rising", policy=policy, load=load),
+        )
+        for policy in PUBLISHED
+        for load in LOADS
+    ]
+
+
+def _gain_over_upt(runs: pl.DataFrame, policy: str, variant: str) -> list[tuple[str, Samples]]:
+    return [
+        (
+            f"{load:,} tasks a day",
+            gain(
+                sampled(runs, "utility", variant=variant, policy=policy, load=load),
+                sampled(runs, "utility", variant=variant, policy="max-max-upt", load=load),
+            ),
+        )
+        for load in LOADS
+    ]
+
+
+def _prices_lead_grows(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    before = dict(_gain_over_upt(runs, "prices", "falling"))
+    return [(load, lead - before[load]) for load, lead in _gain_over_upt(runs, "prices", "rising")]
+
+
+RISING = Experiment(
+    "ours-rising",
+    "Utilities that rise before they fall: what that costs, and whether waiting for the peak pays",
+    SOURCE,
+    "worlds of Friese 2015, chapter 2; dropping threshold 0.5; rising: half of the tasks are worth nothing on arrival "
+    "and rise evenly for two mean execution times of their type, after which their first interval begins; a task is "
+    "dropped by what it can still earn",
+    "utility-by-setting",
+    (
+        Claim(
+            "J52",
+            "Min-Min Comp, Max-Max Util and Max-Max UPT earn a smaller part of what is possible where utilities rise",
+            "smaller",
+            ordering(_possible_lost),
+        ),
+        Claim(
+            "J53",
+            "waiting for the peak pays: Patient UPT earns more than Max-Max UPT",
+            "more",
+            ordering(lambda runs: _gain_over_upt(runs, "patient-upt", "rising"), " %"),
+        ),
+        Claim(
+            "J54",
+            "the lead of Prices over Max-Max UPT is greater than where utilities only fall",
+            "greater",
+            ordering(_prices_lead_grows),
+        ),
+    ),
+    standing="ours",
+)

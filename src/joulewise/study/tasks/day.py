@@ -25,7 +25,7 @@ from joulewise.study.store import Store, Tables
 from joulewise.study.switches import idle_switches
 from joulewise.study.tasks import tables as details
 from joulewise.study.tasks.columns import MANAGED_COLUMNS
-from joulewise.study.tasks.fitting import USES, class_problems, division_problems, fit_problems
+from joulewise.study.tasks.fitting import USES, class_problems, division_problems, fit_problems, rises_first
 from joulewise.study.tasks.manager import ManagerParameters
 from joulewise.study.tasks.sources import MANAGER_SECTION, MANAGER_SOURCE, WORKLOADS, policy_of
 from joulewise.study.tasks.template import MANAGED_TEMPLATE
@@ -122,10 +122,9 @@ class ManagedKind(Kind):
         """The time of one process for the runs, and for the bound of each world that has none yet."""
         n_tasks = self.task_counts(missing, folder)
         specs = {run.point.decision.parameters.policy for run in missing}
-        slow = {spec for spec in specs if _is_slow(policy_of(spec, folder))}
+        policies = {spec: policy_of(spec, folder) for spec in specs}
         runs_s = sum(
-            _RUN_S + _TASK_S * n_tasks[run.key] * (_PLAIN if run.point.decision.parameters.policy in slow else 1)
-            for run in missing
+            _RUN_S + _TASK_S * n_tasks[run.key] * (_PLAIN if _is_slow(run.point, policies) else 1) for run in missing
         )
         worlds = {run.world_key: n_tasks[run.key] for run in missing if run.bound == "prices"}
         new = (n for key, n in worlds.items() if not store.proof_file(key, "prices").is_file())
@@ -222,8 +221,12 @@ def _bound_s(n_tasks: float) -> float:
     return max(0.5 * math.pow(n_tasks / 1000, 0.45), 2e-5 * n_tasks)
 
 
-def _is_slow(policy: Policy) -> bool:
-    return policy.mode == "batch" and policy.objective is not None and not policy.objective.falls_with_time
+def _is_slow(point: Point, policies: Mapping[str, Policy]) -> bool:
+    """Whether the values of waiting tasks may rise, so that all are found anew at every event."""
+    policy = policies[point.decision.parameters.policy]
+    if policy.mode == "immediate" or policy.objective is None or policy.objective.by_type:
+        return False
+    return rises_first(point.world) or not policy.objective.falls_with_time
 
 
 def _columns(case: Case, outcome: Simulated) -> dict[str, Any]:

@@ -30,6 +30,10 @@ def fit_problems(parts: WorldParts, manager: Manager) -> Iterator[Problem]:
         found = f"found {policy.name!r} in a world with {' and '.join(needs)}"
         allowed = "policies of immediate mode know none of these"
         yield Problem("manager.policy", found, allowed, "use a batch policy such as max-max-upt")
+    if rises_first(parts):
+        from joulewise.simulate.tasks.manager import rising_problems
+
+        yield from rising_problems(policy)
     if has_cap and uncertain:
         found = f"found a power cap in a world with {' and '.join(uncertain)}"
         yield Problem("supply.power_cap", found, "a cap is kept by planned times, which must be certain")
@@ -37,6 +41,11 @@ def fit_problems(parts: WorldParts, manager: Manager) -> Iterator[Problem]:
         found = f"found {manager.postponing!r}"
         allowed = "needs a budget, and neither a power cap nor failures: only days postpone"
         yield Problem("manager.postponing", found, allowed, 'give supply.budget, or use "each-event"')
+
+
+def rises_first(parts: WorldParts) -> bool:
+    """Whether utilities of generated tasks rise first; a table of tasks says itself."""
+    return parts.workload.source != TABLES and parts.workload.parameters.rising_share > 0
 
 
 def _uncertainties(parts: WorldParts) -> Iterator[str]:

@@ -24,7 +24,14 @@ from joulewise.worlds.rates import (
     thin,
 )
 from joulewise.worlds.tasks.truth import TruthParameters, truth_problems, truth_stream, with_truth
-from joulewise.worlds.utilities import Levels, UtilityParameters, draw_levels, utility_problems, workload_of_levels
+from joulewise.worlds.utilities import (
+    Levels,
+    UtilityParameters,
+    draw_levels,
+    utility_problems,
+    with_rise,
+    workload_of_levels,
+)
 
 Arrivals = Literal["thinning", "stepping"]
 
@@ -58,6 +65,10 @@ class WorkloadParameters(TruthParameters, UtilityParameters):
     utility_by_hour: tuple[float, ...] = explained(
         (), "factor of the utility of tasks that arrive in each of the 24 hours of a counted day; left out: none"
     )
+    rising_share: float = explained(
+        0.0, "share of the tasks, drawn at random, whose utility first rises evenly from 0 to its maximum", late=True
+    )
+    rise: float = explained(2.0, "how long it rises, in mean execution times of the task type", late=True)
     step_cap_s: float = explained(24 * _HOUR_S / 50, 'longest interarrival time when arrivals = "stepping"')
 
     def __post_init__(self) -> None:
@@ -78,7 +89,7 @@ def generate_workload(parameters: WorkloadParameters, system: System, seed: int,
     arrival_s, task_type, *levels = (np.concatenate(column) for column in days)
     window_s = (parameters.warm_up_s, parameters.warm_up_s + parameters.days * parameters.day_s)
     workload = workload_of_levels(arrival_s, task_type, Levels(*levels), system, parameters, *window_s)
-    workload = _by_hour(workload, parameters)
+    workload = _rising(_by_hour(workload, parameters), system, parameters, _rise_stream(seed, trial))
     return with_truth(workload, parameters, truth_stream(seed, trial))
 
 
@@ -87,11 +98,12 @@ def generate_days(parameters: WorkloadParameters, system: System, seed: int, tri
 
     The first one has the warm-up before it. Only the day asked for is in memory.
     """
-    truth = truth_stream(seed, trial)
+    rises, truth = _rise_stream(seed, trial), truth_stream(seed, trial)
     for day, (arrival_s, task_type, *levels) in enumerate(_tasks_by_day(parameters, system, seed, trial)):
         window_s = (parameters.warm_up_s + day * parameters.day_s, parameters.warm_up_s + (day + 1) * parameters.day_s)
         workload = workload_of_levels(arrival_s, task_type, Levels(*levels), system, parameters, *window_s)
-        yield with_truth(_by_hour(workload, parameters), parameters, truth)
+        workload = _rising(_by_hour(workload, parameters), system, parameters, rises)
+        yield with_truth(workload, parameters, truth)
 
 
 def day_patterns(parameters: WorkloadParameters, system: System, seed: int, trial: int) -> RatePatterns:
@@ -110,6 +122,21 @@ def _by_hour(workload: Workload, parameters: WorkloadParameters) -> Workload:
     days = (workload.arrival_s - parameters.warm_up_s) / parameters.day_s
     hour = np.floor(HOURS * (days % 1.0)).astype(np.int64) % HOURS
     return replace(workload, scale=workload.scale * np.array(parameters.utility_by_hour)[hour])
+
+
+def _rise_stream(seed: int, trial: int) -> np.random.Generator:
+    """The random numbers of a trial that say which tasks rise, for all of them in their order."""
+    return generator(seed, trial, "workload.rise")
+
+
+def _rising(
+    workload: Workload, system: System, parameters: WorkloadParameters, stream: np.random.Generator
+) -> Workload:
+    """The workload with a share of tasks whose utility rises first; the first interval follows the rise."""
+    if parameters.rising_share == 0:
+        return workload
+    rises = stream.random(workload.n_tasks) < parameters.rising_share
+    return with_rise(workload, parameters.rise * np.where(rises, system.mean_etc_s[workload.task_type], 0.0))
 
 
 def _tasks_by_day(
@@ -152,6 +179,13 @@ def _arrival_problems(p: WorkloadParameters) -> Iterator[Problem]:
         ("days", p.days >= 1, "must be 1 or more"),
         ("utility_by_hour", len(p.utility_by_hour) in (0, HOURS), f"must be {HOURS} values, one for each hour"),
         ("utility_by_hour", is_positive(*p.utility_by_hour), "must be above 0"),
+        ("rising_share", 0 <= p.rising_share <= 1, "must be a share of the tasks, from 0 to 1"),
+        (
+            "rising_share",
+            p.rising_share == 0 or not p.prorated,
+            "must be 0 where runs are prorated",
+        ),
+        ("rise", is_not_negative(p.rise), "must be 0 or more mean execution times"),
         ("step_cap_s", is_positive(p.step_cap_s), "must be above 0 s"),
     )
     yield from broken_rules("workload", p, rules)

@@ -19,6 +19,7 @@ from joulewise.worlds.tasks.truth import TruthParameters, truth_problems
 from joulewise.worlds.utilities import (
     UtilityParameters,
     utility_problems,
+    with_rise,
     workload_of_levels,
 )
 from joulewise.worlds.utility_tables import (
@@ -35,8 +36,9 @@ from joulewise.worlds.utility_tables import (
 
 _TASK_TYPE = InputColumn("task_type", "", "name of the task type, as in etc_s", True)
 
+_RISE = InputColumn("rise_s", "s", "time after arrival in which the utility rises evenly from 0; 0 if empty")
 
-TASK_COLUMNS = (ARRIVAL, _TASK_TYPE, *LEVELS, *BY_HAND, STRETCH)
+TASK_COLUMNS = (ARRIVAL, _TASK_TYPE, *LEVELS, *BY_HAND, _RISE, STRETCH)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +66,7 @@ def read_workload(parameters: WorkloadTable, system: System, folder: Path = Path
 
     True times are those of the table: what spreads is drawn by `with_truth`.
     """
-    table, arrival_s, stretch = _columns(parameters, folder)
+    table, arrival_s, stretch, rise_s = _columns(parameters, folder)
     task_type = read_codes(table, _TASK_TYPE, system.task_types, "task type")
     if any(column.name in table.columns for column in LEVELS):
         levels = read_levels(table, parameters)
@@ -73,6 +75,7 @@ def read_workload(parameters: WorkloadTable, system: System, folder: Path = Path
     else:
         shapes, shape, scale, hold_s = read_by_hand(table)
         work = Workload(arrival_s, task_type, shape, scale, hold_s, shapes, *parameters.window_s)
+    work = with_rise(work, rise_s) if rise_s.any() else work
     return replace(work, stretch=stretch, is_prorated=parameters.prorated)
 
 
@@ -84,15 +87,15 @@ def check_tasks(parameters: WorkloadTable, folder: Path) -> None:
     raise_if_any(table.problems)
 
 
-def _columns(parameters: WorkloadTable, folder: Path) -> tuple[InputTable, Floats, Floats | None]:
-    """The table of tasks, when they arrive, and how long they really run; problems are noted in the table."""
+def _columns(parameters: WorkloadTable, folder: Path) -> tuple[InputTable, Floats, Floats | None, Floats]:
+    """The table of tasks, when they arrive, how long they really run and rise; problems are noted in the table."""
     table = _read_tasks(parameters, folder)
     table.check_columns(TASK_COLUMNS)
     check_utilities(table)
     stretch = _stretch(table, parameters)
     arrival_s = table.quantity(ARRIVAL)
     check_order(table, arrival_s)
-    return table, arrival_s, stretch
+    return table, arrival_s, stretch, table.quantity(_RISE, 0.0)
 
 
 def workload_frame(workload: Workload, system: System) -> pl.DataFrame:
@@ -103,8 +106,8 @@ def workload_frame(workload: Workload, system: System) -> pl.DataFrame:
         raise InputError(Problem("workload", found, "only workloads described by these levels have a table"))
     tags = {name: np.array(workload.tags[name].names)[workload.tags[name].codes] for name in names}
     task_types = np.array(system.task_types)[workload.task_type]
-    true = {} if workload.stretch is None else {STRETCH.name: workload.stretch}
-    return pl.DataFrame({ARRIVAL.name: workload.arrival_s, _TASK_TYPE.name: task_types, **tags, **true})
+    more = {name: workload.columns[name] for name in (_RISE.name, STRETCH.name) if name in workload.columns}
+    return pl.DataFrame({ARRIVAL.name: workload.arrival_s, _TASK_TYPE.name: task_types, **tags, **more})
 
 
 def _read_tasks(parameters: WorkloadTable, folder: Path) -> InputTable:
