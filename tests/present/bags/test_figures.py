@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -111,6 +112,14 @@ def test_machines_are_grouped_by_type_for_every_setting() -> None:
     text = str(spec_of(drawing.chart))
     assert "machine types 2" in text
     assert "machine types 6" in text
+
+
+def test_two_methods_stand_below_each_other_and_of_more_the_best() -> None:
+    two, three = (machines_by_type(front_records(methods)) for methods in (["lp", "nsga2"], ["lp", "nsga2", "one"]))
+    assert len(_with(two, "x2", "type")) == 2 * 5 * 2 * 12
+    assert {"front of LP", "front of NSGA-II"} <= set(re.findall("front of [^']+", str(spec_of(two.chart))))
+    assert len(_with(three, "x2", "type")) == 5 * 2 * 12
+    assert "the best of the methods" in three.caption
 
 
 def test_bars_point_up_for_profit_and_down_for_loss() -> None:

@@ -276,6 +276,11 @@ def test_a_setting_with_one_filter_has_no_lead_and_one_trial_shows_none() -> Non
     assert "±" not in second["title"]["subtitle"]
 
 
+def test_whiskers_of_a_map_end_at_0_and_100() -> None:
+    rows = _with(leniency_map(job_records(MAPPED, n_trials=2, details=False)), "low")
+    assert all(0.0 <= row["low"] <= row["y"] <= row["high"] <= 100.0 for row in rows)
+
+
 def test_a_map_needs_several_filters_in_several_settings_of_one_scheduler() -> None:
     for points in (
         FIG_7,

@@ -228,7 +228,8 @@ class LinearisedProgram:
         if self.highs.getModelStatus() == highspy.HighsModelStatus.kUnknown:
             self.highs.clearSolver()
             self.highs.run()
-        return self.highs.getModelStatus()
+        status: highspy.HighsModelStatus = self.highs.getModelStatus()
+        return status
 
     def solve(self) -> Solution:
         """The best that the program has."""

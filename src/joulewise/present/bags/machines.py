@@ -20,6 +20,7 @@ MACHINES = "machines"
 BUSY, ENERGY = "busy_s", "energy_j"
 _CHOSEN = "chosen"
 _BAR_COLOURS = {BUSY: theme.PALETTE[0], ENERGY: theme.PALETTE[5]}
+_MOST_METHODS = 2
 _TYPE_GAP = 0.8  # in bars, between machine types
 _ENDS = {"a": "least energy", "e": "least makespan"}
 
@@ -171,15 +172,24 @@ def _tooltip(axis: LineAxis) -> list[Any]:
 
 
 def machines_by_type(records: Records) -> Drawing:
-    """The front, and at five points of it the finishing time and the energy of each machine, by machine type."""
-    scenes, note = _scenes(records)
-    parts = [_type_block(scene) for scene in scenes]
+    """The front, and at five points of it the finishing time and the energy of each machine, by machine type.
+
+    Two methods are shown below each other; of more, the best.
+    """
+    panels, note = front_panels(records, FOUND)
+    shows_each = len(records.values(METHOD)) <= _MOST_METHODS
+    fronts = [front for panel in panels for front in _by_method(panel)] if shows_each else panels
+    parts = [_type_block(scene) for scene in (_scene(records, front) for front in fronts) if scene.names]
     caption = (
-        f"The front found by the method named above it{_chosen(records)}, and for each of its lettered points the "
-        "finishing time (top) and the energy (bottom) of every machine, grouped by machine type; a is the least "
-        f"energy, e the least makespan. Panels of one row have the same scale. First trial.{note}"
+        f"The front found by the method named above it{'' if shows_each else _chosen(records)}, and for each of its "
+        "lettered points the finishing time (top) and the energy (bottom) of every machine, grouped by machine type; a "
+        f"is the least energy, e the least makespan. Panels of one row have the same scale. First trial.{note}"
     )
     return Drawing(assemble(parts), caption)
+
+
+def _by_method(panel: Panel) -> list[Panel]:
+    return [Panel(panel.title, run) for run in panel.rows.partition_by(METHOD, maintain_order=True)]
 
 
 def _type_block(scene: _ChosenPoints) -> Any:

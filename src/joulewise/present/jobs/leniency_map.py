@@ -48,7 +48,8 @@ class Lead(NamedTuple):
 def leniency_map(records: Records) -> Drawing:
     """The share of utility over the leniency, a line for each energy filter and a panel for each setting."""
     seen, keys = _by_setting(records)
-    panels = all_panels(seen, seen.means(seen.share, [FILTER, LENIENCY, *keys]), keys)
+    means = seen.means(seen.share, [FILTER, LENIENCY, *keys]).with_columns(pl.col("low", "high").clip(0.0, 100.0))
+    panels = all_panels(seen, means, keys)
     y = _share_axis(seen, panels)
     parts = [_panel(seen, panel, y, lead_of(seen, panel.rows.row(0, named=True), keys)) for panel in panels]
     caption = (
@@ -100,7 +101,7 @@ def _share_axis(seen: Records, panels: Sequence[Panel]) -> LineAxis:
     """One axis for all settings."""
     shown = [v for panel in panels for name in ("mean", "low", "high") for v in panel.rows[name].drop_nulls()]
     room = _ROOM * (max(shown) - min(shown)) or 1.0
-    return LineAxis(f"% of {seen.whole}", max(0.0, min(shown) - room), max(shown) + room)
+    return LineAxis(f"% of {seen.whole}", max(0.0, min(shown) - room), min(100.0, max(shown) + room))
 
 
 def _panel(seen: Records, panel: Panel, y: LineAxis, lead: Lead | None) -> Any:

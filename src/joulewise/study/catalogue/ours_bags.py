@@ -10,14 +10,13 @@ import numpy as np
 import polars as pl
 
 from joulewise.study.catalogue.experiment import Experiment
-from joulewise.study.catalogue.judging import Claim, Differences, Samples, best_by_mean, gain, ordering, per_trial
+from joulewise.study.catalogue.judging import Claim, Differences, Samples, best_by_mean, gain, ordering, sampled
 
 LOADS = (33_000, 50_000)
 
 
 def _utility(runs: pl.DataFrame, variant: str, policy: str, load: int = 50_000) -> Samples:
-    where = {"variant": variant, "manager.policy": policy, "workload.tasks_per_day": load}
-    return per_trial(runs, "utility", where)
+    return sampled(runs, "utility", variant=variant, policy=policy, load=load)
 
 
 def _gains(runs: pl.DataFrame, policy: str, rival: str) -> list[tuple[str, Samples]]:
@@ -81,7 +80,7 @@ def _ahead(ours: str, rival: str) -> Differences:
     """How much more of the proven hypervolume one search reaches than another."""
 
     def gains(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
-        mine, other = (per_trial(runs, "hypervolume_percent", {"variant": name}) for name in (ours, rival))
+        mine, other = (sampled(runs, "hypervolume_percent", variant=name) for name in (ours, rival))
         return [(f"{ours} over {rival}", mine - other)]
 
     return gains
@@ -119,17 +118,14 @@ RATIO = "optimise.profit_ratio"
 _LEAST_SHARE = 0.75
 
 
-def _sold(runs: pl.DataFrame, metric: str, method: str, per_day: int, values: str, **more: object) -> Samples:
-    places = {"optimise.method": method, "workload.customers_per_day": per_day, "workload.values": values}
-    return per_trial(runs, metric, {**places, **more})
-
-
 def _earned(runs: pl.DataFrame, method: str, per_day: int, values: str) -> Samples:
     """The profit of a way to ask for prices; of fixed prices, that of the one that earns most on average."""
     if method != FIXED:
-        return _sold(runs, "profit", method, per_day, values)
+        return sampled(runs, "profit", method=method, customers=per_day, values=values)
     ratios = runs[RATIO].drop_nulls().unique().to_list()
-    return best_by_mean({ratio: _sold(runs, "profit", FIXED, per_day, values, **{RATIO: ratio}) for ratio in ratios})
+    return best_by_mean(
+        {ratio: sampled(runs, "profit", ratio=ratio, customers=per_day, values=values) for ratio in ratios}
+    )
 
 
 def _earns_more(method: str, rival: str) -> Differences:
@@ -139,7 +135,9 @@ def _earns_more(method: str, rival: str) -> Differences:
 
 def _beyond_the_bar(runs: pl.DataFrame, per_day: int, values: str) -> Samples:
     """In percent of the mean bound for prices that do not see worths: the profit beyond three quarters of it."""
-    profit, most = (_sold(runs, name, BY_BACKLOG, per_day, values) for name in ("profit", "unseen_bound"))
+    profit, most = (
+        sampled(runs, name, method=BY_BACKLOG, customers=per_day, values=values) for name in ("profit", "unseen_bound")
+    )
     return 100 * (profit - _LEAST_SHARE * most) / np.nanmean(most)
 
 

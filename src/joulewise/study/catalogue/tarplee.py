@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from joulewise.study.catalogue.experiment import Experiment
-from joulewise.study.catalogue.judging import Claim, Samples, ordering, per_trial
+from joulewise.study.catalogue.judging import Claim, Samples, ordering, sampled
 from joulewise.verdicts import Verdict
 
 RATIO, SIZE, IDLE = "optimise.profit_ratio", "workload.n_tasks", "system.idle_percent"
@@ -32,11 +32,6 @@ _LOW_READING = (
 )
 
 
-def _metric(runs: pl.DataFrame, metric: str, **where: object) -> Samples:
-    columns = {"ratio": RATIO, "size": SIZE, "idle": IDLE, "variant": "variant"}
-    return per_trial(runs, metric, {columns[name]: value for name, value in where.items()})
-
-
 def _swept(runs: pl.DataFrame, key: str) -> list[float]:
     return sorted(runs[key].unique().drop_nulls().to_list())
 
@@ -46,8 +41,8 @@ def _smaller_bags(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     return [
         (
             f"{small:,} over {large:,} tasks, ratio {ratio:g}",
-            _metric(runs, "gap_percent", size=small, ratio=ratio)
-            - _metric(runs, "gap_percent", size=large, ratio=ratio),
+            sampled(runs, "gap_percent", size=small, ratio=ratio)
+            - sampled(runs, "gap_percent", size=large, ratio=ratio),
         )
         for (small, large), ratio in product(pairwise(_swept(runs, SIZE)), _swept(runs, RATIO))
     ]
@@ -58,7 +53,7 @@ def _larger_ratios(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     return [
         (
             f"ratio {high:g} over {low:g}, {size:,} tasks",
-            _metric(runs, "gap_percent", size=size, ratio=high) - _metric(runs, "gap_percent", size=size, ratio=low),
+            sampled(runs, "gap_percent", size=size, ratio=high) - sampled(runs, "gap_percent", size=size, ratio=low),
         )
         for (low, high), size in product(pairwise(_swept(runs, RATIO)), _swept(runs, SIZE))
     ]
@@ -66,14 +61,14 @@ def _larger_ratios(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
 
 def _solve_ms(runs: pl.DataFrame) -> tuple[str, Verdict]:
     """Medians, because the first run of a process also loads compiled code."""
-    medians = [float(np.nanmedian(1e3 * _metric(runs, "solve_s", size=size))) for size in _swept(runs, SIZE)]
+    medians = [float(np.nanmedian(1e3 * sampled(runs, "solve_s", size=size))) for size in _swept(runs, SIZE)]
     return f"{' / '.join(f'{median:.2g}' for median in medians)} ms (medians)", "not testable"
 
 
 def _over_the_front(runs: pl.DataFrame, ratio: float) -> Samples:
     """How much more the most profit is than the most on the front, in percent of what is at stake there."""
-    most, front = (_metric(runs, name, ratio=ratio) for name in ("profit_bound_per_s", "pareto_profit_per_s"))
-    at_stake = _metric(runs, "price", ratio=ratio) / _metric(runs, "optimum_makespan_s", ratio=ratio)
+    most, front = (sampled(runs, name, ratio=ratio) for name in ("profit_bound_per_s", "pareto_profit_per_s"))
+    at_stake = sampled(runs, "price", ratio=ratio) / sampled(runs, "optimum_makespan_s", ratio=ratio)
     return 100 * (most - front) / at_stake
 
 
@@ -95,7 +90,7 @@ def _off_the_front(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
 
 def _above(runs: pl.DataFrame, metric: str, least: str, **where: object) -> Samples:
     """How far a metric of the optimum lies above the least that is proven, in percent."""
-    return 100 * (_metric(runs, metric, **where) / _metric(runs, least, **where) - 1)
+    return 100 * (sampled(runs, metric, **where) / sampled(runs, least, **where) - 1)
 
 
 def _fastest_when_idle_is_dear(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
@@ -126,7 +121,7 @@ def _faster_as_idle_rises(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
 def _power(runs: pl.DataFrame, ratio: float) -> dict[str, Samples]:
     """Mean power without the cap at the optimum of the bound, and of the allocation found."""
     energy_j, makespan_s, allocation_w = (
-        _metric(runs, name, ratio=ratio, variant=FREE)
+        sampled(runs, name, ratio=ratio, variant=FREE)
         for name in ("optimum_energy_j", "optimum_makespan_s", "mean_power_w")
     )
     return {"bound": energy_j / makespan_s, "allocation": allocation_w}
@@ -144,7 +139,7 @@ def _ends_and_knee(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     """In percent: near the ends of the front at 1.01 and 1.5, and near its knee, on neither end, at 1.2."""
     cheapest, fastest = ("optimum_energy_j", "energy_bound_j"), ("optimum_makespan_s", "makespan_bound_s")
     knee = [
-        np.abs(100 * (_metric(runs, at, ratio=KNEE, variant=FREE) / _metric(runs, of, ratio=KNEE, variant=FREE) - 1))
+        np.abs(100 * (sampled(runs, at, ratio=KNEE, variant=FREE) / sampled(runs, of, ratio=KNEE, variant=FREE) - 1))
         for at, of in (("optimum_energy_j", "knee_energy_j"), ("optimum_makespan_s", "knee_makespan_s"))
     ]
     return [
