@@ -33,7 +33,7 @@ _REMEMBER, _SELECT = 0, 1
 _ADVICE = "take fewer samples or a smaller population, or another engine"
 
 
-class Places(NamedTuple):
+class TaskPlaces(NamedTuple):
     """Where the tasks of chromosomes may run: `allowed[task type, :n_allowed]`, and nowhere if some may be left out."""
 
     task_type: NDArray[Any]
@@ -58,7 +58,7 @@ class GpuProblem(Protocol):
     @property
     def fingerprint(self) -> str: ...
     @property
-    def places(self) -> Places:
+    def places(self) -> TaskPlaces:
         """Where mutation may put tasks."""
 
     def gpu_evaluator(self, n: int) -> GpuEvaluator:
@@ -132,7 +132,7 @@ class GpuHerd:
 class GpuPool:
     """Chromosomes by row, and which rows are parents and children, now and in the next generation."""
 
-    def __init__(self, places: Places, start: Population) -> None:
+    def __init__(self, places: TaskPlaces, start: Population) -> None:
         import cupy
 
         n, self.kernels = start.size, _kernels()

@@ -25,7 +25,7 @@ from joulewise.model.assignment import Assignment, begin_s, from_begin
 from joulewise.model.world import World
 from joulewise.optimise.assignments.gpu import AssignmentEvaluator, certain_facts
 from joulewise.optimise.front import FrontObjective
-from joulewise.optimise.gpu import Places
+from joulewise.optimise.gpu import TaskPlaces
 from joulewise.optimise.population import fingerprint_of
 from joulewise.policies.layout import tasks_of, utilities_of
 
@@ -190,10 +190,10 @@ class AssignmentProblem:
         return assignment_of(self.facts, genes)
 
     @property
-    def places(self) -> Places:
+    def places(self) -> TaskPlaces:
         """Where mutation may put tasks."""
         facts = self.facts
-        return Places(facts.tasks.task_type, facts.allowed, facts.n_allowed, self.leaves_out)
+        return TaskPlaces(facts.tasks.task_type, facts.allowed, facts.n_allowed, self.leaves_out)
 
     def gpu_evaluator(self, n: int) -> AssignmentEvaluator:
         """What evaluates chromosomes on a GPU."""

@@ -16,7 +16,7 @@ from joulewise.model.arrays import Counts, Floats, Ints
 from joulewise.model.bag import Bag, BagAllocation
 from joulewise.optimise.bags.gpu import BagEvaluator
 from joulewise.optimise.front import MAKESPAN_ENERGY, FrontObjective
-from joulewise.optimise.gpu import Places
+from joulewise.optimise.gpu import TaskPlaces
 from joulewise.optimise.population import fingerprint_of
 
 _MOST_TICKS = 2**61
@@ -66,9 +66,9 @@ class BagProblem:
         return (machine * self.bag.system.n_pstates + pstate)[order].astype(np.int32)[None]
 
     @property
-    def places(self) -> Places:
+    def places(self) -> TaskPlaces:
         """Where mutation may put tasks."""
-        return Places(self.facts.task_type, self.facts.allowed, self.facts.n_allowed)
+        return TaskPlaces(self.facts.task_type, self.facts.allowed, self.facts.n_allowed)
 
     def gpu_evaluator(self, _n: int) -> BagEvaluator:
         """What evaluates chromosomes on a GPU."""
