@@ -12,11 +12,11 @@ from joulewise.present.layout import inline
 from joulewise.present.lines import spread
 from joulewise.present.page import all_figures, all_pages, drawable
 from joulewise.present.records import Records
-from tests.strategies.made import MANAGED, WEIGHED, make_records
-from tests.strategies.made_bags import front_records, profit_records
+from tests.strategies.made import GAINED, MANAGED, WEIGHED, make_records
+from tests.strategies.made_bags import front_records, pricing_records, profit_records
 from tests.strategies.made_facilities import CAPS, facility_records
 from tests.strategies.made_fronts import FIVE_SEEDS, fuzzy_records, utility_records
-from tests.strategies.made_jobs import FIG_7, job_records
+from tests.strategies.made_jobs import FIG_7, MAPPED, job_records
 
 ALL = [figure.name for figure in all_figures()]
 
@@ -33,15 +33,16 @@ def test_names_are_unique_and_needs_are_said() -> None:
 
 
 def test_full_studies_get_every_figure() -> None:
-    found = {name for sweep in (None, MANAGED, WEIGHED) for name in _names(make_records(sweep))}
+    found = {name for sweep in (None, MANAGED, WEIGHED, GAINED) for name in _names(make_records(sweep))}
     searches = (
         front_records(),
         profit_records(n_trials=6),
+        pricing_records(per_day=[40]),
         utility_records(),
         utility_records(["nsga2"], FIVE_SEEDS),
         fuzzy_records(),
     )
-    jobs = (job_records(n_jobs=40), job_records(FIG_7[:4], details=False))
+    jobs = (job_records(n_jobs=40), job_records(FIG_7[:4], details=False), job_records(MAPPED, details=False))
     facility = facility_records(CAPS, n_trials=1)
     found |= {name for records in (*searches, *jobs, facility) for name in _names(records)}
     assert found == set(ALL)

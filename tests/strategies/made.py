@@ -22,6 +22,12 @@ TITLES = {
 }
 MODES = {"random": "immediate", "max-upt": "immediate", "min-min-comp": "batch", "max-max-upt": "batch"}
 FULL: dict[str, list[Any]] = {POLICY: list(TITLES), THRESHOLD: [0.0, 0.5, 1.5], LOAD: [33000, 50000]}
+GAINED: dict[str, list[Any]] = {
+    POLICY: ["min-min-comp", "max-max-upt"],
+    "system.time_factor_cov": [0.0, 0.05, 0.1],
+    "system.power_cov": [0.05, 0.1],
+}
+
 MANAGED: dict[str, list[Any]] = {
     POLICY: ["min-min-comp", "max-max-upt"],
     ENVIRONMENT: ["queued", "polled"],

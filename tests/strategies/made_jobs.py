@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import polars as pl
 from joulewise.present import Records, StudyInfo
 from joulewise.present.jobs.keys import COMMITMENT, FILTER, LENIENCY, PLANNED, POLICY
 from joulewise.present.page import page_of
+from joulewise.present.records import VARIANT
 from joulewise.study import statistics
 from joulewise.study.systems import all_kinds
 from tests.strategies.made import INFO
@@ -37,6 +39,13 @@ FIG_7: tuple[dict[str, Any], ...] = tuple(
     for filter_, most in (("per-task", 4.0), ("per-resource", 8.0))
     for leniency in (np.arange(1, 9) * most / 8).tolist()
 )
+
+MAPPED = [
+    {VARIANT: f"{share} the nodes, {cores} cores", **{key: point[key] for key in (POLICY, FILTER, LENIENCY)}}
+    for share, cores in product(("half", "4 times"), (24, 48, 96, 192))
+    for point in FIG_7
+]
+"""Eight settings with both filters."""
 TRACE: tuple[dict[str, Any], ...] = tuple({POLICY: name} for name in ("conservative", "easy"))
 
 

@@ -63,7 +63,7 @@ def test_the_table_of_systems_says_what_they_say() -> None:
 def test_the_methods_that_parameters_allow_are_those_of_the_table() -> None:
     allowed = {key.source: key.kind for key in study_keys() if key.path == "optimise.method"}
     searches = [kind for kind in all_kinds().values() if kind.methods]
-    assert len(searches) == 3
+    assert len(searches) == 4
     for kind in searches:
         assert allowed[kind.decision.name] == " or ".join(f'"{name}"' for name in kind.methods)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import combinations
 from typing import Any
 
 import polars as pl
@@ -36,7 +36,7 @@ from joulewise.present.page import all_figures, drawable
 from joulewise.present.records import VARIANT, Records
 from joulewise.present.report import render_report
 from tests.strategies.made import with_frames
-from tests.strategies.made_jobs import BUDGET_J, FIG_7, FIG_9, NODES, TITLES, TRACE, job_records
+from tests.strategies.made_jobs import BUDGET_J, FIG_7, FIG_9, MAPPED, NODES, TITLES, TRACE, job_records
 from tests.strategies.vega import is_vega_lite
 
 COMPARED = {
@@ -225,14 +225,6 @@ def test_every_filter_has_its_curve_over_the_leniency() -> None:
         (row for row in _with(drawing, "low") if row["name"] == "Max UPR" and row["y"] > 2), key=lambda r: r["y"]
     )
     assert best["x"] == 4.0
-
-
-MAPPED = [
-    {VARIANT: f"{share} the nodes, {cores} cores", **{key: point[key] for key in (POLICY, FILTER, LENIENCY)}}
-    for share, cores in product(("half", "4 times"), (24, 48, 96, 192))
-    for point in FIG_7
-]
-"""Eight settings with both filters."""
 
 
 def test_a_map_has_a_panel_for_every_setting_with_both_filters_and_who_leads() -> None:

@@ -16,7 +16,7 @@ from joulewise.present.records import VARIANT, Records
 from joulewise.present.tasks.keys import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLICY, THRESHOLD, WEIGHT
 from joulewise.present.views import beside, reshaped
 from joulewise.study.catalogue import EXPERIMENTS
-from tests.strategies.made import BUDGET_J, MANAGED, TITLES, WEIGHED, make_records, with_frames
+from tests.strategies.made import BUDGET_J, GAINED, MANAGED, TITLES, WEIGHED, make_records, with_frames
 from tests.strategies.vega import is_vega_lite
 
 
@@ -289,13 +289,6 @@ def test_values_are_drawn_last_with_white_around_them_so_that_no_line_runs_throu
     layers = _inside(spec_of(_drawn(few, "utility-by-policy").chart), "layer")[-1]
     last = [part["mark"] for part in layers[-2:]]
     assert [(mark["type"], mark.get("stroke")) for mark in last] == [("text", "white"), ("text", None)]
-
-
-GAINED: dict[str, list[Any]] = {
-    POLICY: ["min-min-comp", "max-max-upt"],
-    "system.time_factor_cov": [0.0, 0.05, 0.1],
-    "system.power_cov": [0.05, 0.1],
-}
 
 
 def test_gains_are_paired_on_equal_trials_and_one_line_for_each_setting() -> None:
