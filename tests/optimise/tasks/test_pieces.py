@@ -9,14 +9,14 @@ import numpy as np
 from hypothesis import given
 
 from joulewise.check.tasks.prices import best_gains, dual_value
-from joulewise.model import System, UtilityShapes, Workload, World, constant, linear, step
+from joulewise.model import System, World
 from joulewise.model.arrays import Floats
 from joulewise.model.supply import Supply
 from joulewise.optimise.bounds import utility_ceiling
 from joulewise.optimise.price_market import Certificate
 from joulewise.optimise.tasks.prices import certified_bound, market_of, price_bound
 from joulewise.rng import generator
-from tests.optimise.tasks.test_prices import EXACT, exec_s_of, markets, overlap_s, period_edges_s
+from tests.optimise.tasks.test_prices import EXACT, exec_s_of, markets, overlap_s, period_edges_s, tiny_work
 from tests.strategies.cases import each_seed
 
 LAST_S = 11
@@ -37,13 +37,7 @@ def tiny_world(seed: int) -> World:
     rng = generator(seed, "tests.pieces.tiny")
     etc_s = np.sort(2.0 * rng.integers(1, 3, (2, 2, 2)), axis=2)
     system = System(("a", "b"), ("x", "y"), np.array([1, 1]), etc_s, rng.integers(2, 9, etc_s.shape).astype(float))
-    shapes = UtilityShapes.of([linear(9.0), step(6.0), constant()])
-    stretch = rng.choice([0.5, 1.0, 1.5], 3) if seed % 3 == 0 else None
-    work = Workload(
-        np.sort(rng.integers(0, 5, 3)).astype(float), rng.integers(0, 2, 3, np.int32), rng.integers(0, 3, 3, np.int32),
-        rng.uniform(1.0, 4.0, 3), rng.uniform(0.0, 2.0, 3), shapes, 2.0, 8.0,
-        is_prorated=seed % 4 < 2, stretch=stretch,
-    )  # fmt: skip
+    work = tiny_work(rng, seed)
     supply = Supply(float(rng.choice([20.0, 40.0, math.inf])), bool(seed % 5 == 0), [3.0, 6.0, 2.5][seed % 3], pue=1.2)
     return World(system, work, supply)
 

@@ -222,6 +222,17 @@ def best_schedule(world: World, starts_s: Floats) -> float:
     return best_from(0, [], supply.budget_j / supply.pue - standby_j)
 
 
+def tiny_work(rng: np.random.Generator, seed: int) -> Workload:
+    """Three tasks of two task types, prorated and stretched in turn, with a warm-up."""
+    shapes = UtilityShapes.of([linear(9.0), step(6.0), constant()])
+    stretch = rng.choice([0.5, 1.0, 1.5], 3) if seed % 3 == 0 else None
+    return Workload(
+        np.sort(rng.integers(0, 5, 3)).astype(float), rng.integers(0, 2, 3, np.int32), rng.integers(0, 3, 3, np.int32),
+        rng.uniform(1.0, 4.0, 3), rng.uniform(0.0, 2.0, 3), shapes, 2.0, 8.0,
+        is_prorated=seed % 4 < 2, stretch=stretch,
+    )  # fmt: skip
+
+
 def tiny_world(seed: int) -> World:
     """Three tasks on two machines of two P-states, with a warm-up and every kind of limit in turn."""
     rng = generator(seed, "tests.prices.tiny")
@@ -230,13 +241,7 @@ def tiny_world(seed: int) -> World:
     system = System(("a", "b"), ("x", "y"), np.array([1, 1]), etc_s, power_w)
     if seed % 2:
         system = dataclasses.replace(system, standby=standby_of(system, [2.0, math.inf][seed // 2 % 2]))
-    shapes = UtilityShapes.of([linear(9.0), step(6.0), constant()])
-    stretch = rng.choice([0.5, 1.0, 1.5], 3) if seed % 3 == 0 else None
-    work = Workload(
-        np.sort(rng.integers(0, 5, 3)).astype(float), rng.integers(0, 2, 3, np.int32), rng.integers(0, 3, 3, np.int32),
-        rng.uniform(1.0, 4.0, 3), rng.uniform(0.0, 2.0, 3), shapes, 2.0, 8.0,
-        is_prorated=seed % 4 < 2, stretch=stretch,
-    )  # fmt: skip
+    work = tiny_work(rng, seed)
     if seed % 4 == 3:
         rise_s = generator(seed, "tests.prices.rise").choice([0.0, 1.5, 3.0, 7.0], 3)
         work = dataclasses.replace(work, rise_s=rise_s, hold_s=rise_s + work.hold_s)

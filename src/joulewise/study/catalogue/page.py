@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.study.catalogue.record import FindingsRecord
@@ -79,15 +79,19 @@ def standings(records: Mapping[str, FindingsRecord]) -> str:
     """What verdicts that test no published claim by published data are worth, and which these are."""
     lines = []
     for standing, meaning in STANDINGS.items():
-        claims = dict.fromkeys(
-            f"{finding.claim} in `{record.id}`" if standing in ("calibrated", "constructed") else _work(record)
-            for record in records.values()
-            for finding in record.findings
-            if finding.standing == standing and finding.verdict != "not testable"
-        )
-        if claims:
-            lines.append(f"- *{standing}*: {meaning}. {', '.join(claims)}.")
+        places = dict.fromkeys(_with_standing(standing, records.values()))
+        if places:
+            lines.append(f"- *{standing}*: {meaning}. {'; '.join(places)}.")
     return "\n".join(lines) + "\n"
+
+
+def _with_standing(standing: str, records: Iterable[FindingsRecord]) -> Iterator[str]:
+    """Works that have verdicts of a standing where many have it, else claims and their experiments."""
+    for record in records:
+        judged = [finding for finding in record.findings if finding.verdict != "not testable"]
+        claims = ", ".join(finding.claim for finding in judged if finding.standing == standing)
+        if claims:
+            yield _work(record) if standing == "stand-in" else f"{claims} in `{record.id}`"
 
 
 def filled(page: str, records: Mapping[str, FindingsRecord]) -> str:
