@@ -23,6 +23,7 @@ MOST_SAMPLES_BY_MEAN = 1024
 MOST_MACHINES, MOST_TASKS = 65_535, 1 << 24
 """The key that a task is sorted by has room for so many."""
 
+_FEWEST_KEYS, _KEYS_PER_THREAD = 128, 4
 _EVALUATING, _JUDGING = 64, 128
 _WALKS = {False: ("evaluate<1>", 1, 1), True: ("evaluate<4>", 4, 32)}
 """By whether there are several samples: the kernel, its samples per thread, and the threads of a machine."""
@@ -61,7 +62,7 @@ class AssignmentEvaluator:
             cupy.asarray(facts.time_point), cupy.asarray(facts.power_point), np.float32(certain.drop_below),
         )  # fmt: skip
         self.chunk = self._chunk(n)
-        self.n_keys = 1 << max(self.n_tasks - 1, 1).bit_length()
+        self.n_keys = max(1 << (self.n_tasks - 1).bit_length(), _FEWEST_KEYS)
         self.own_bytes = 8 * self.n_keys if 8 * self.n_keys <= shared_bytes() else 0
         self.keys = np.uint64(0) if self.own_bytes else cupy.zeros((self.chunk, self.n_keys), np.uint64)
         self.first = cupy.zeros((self.chunk, self.n_machines + 1), np.int32)
@@ -94,7 +95,7 @@ class AssignmentEvaluator:
         sizes = map(np.int32, (self.n_tasks, self.n_keys, pool.n_rows, self.n_machines, self.n_choices))
         facts = (self.task_type, self.machine, self.choice)
         arguments = (*sizes, rows, pool.genes, *facts, self.keys, self.first, self.sequence)
-        threads = min(THREADS, max(self.n_keys // 2, 32))
+        threads = min(THREADS, self.n_keys // _KEYS_PER_THREAD)
         self.kernels["arrange"]((int(rows.size),), (threads,), arguments, shared_mem=self.own_bytes)
 
     def _walk(self, n: int) -> None:

@@ -10,18 +10,56 @@ struct Task {  // one row of `tasks`
     int shape;
 };
 
-// Keys in ascending order: a bitonic sort of a power of two of them by all threads of the block.
-__device__ void sort(bits64* key, int n_keys) {
-    for (int size = 2; size <= n_keys; size *= 2)
-        for (int stride = size / 2; stride; stride /= 2) {
-            __syncthreads();
-            for (int i = threadIdx.x; i < n_keys / 2; i += blockDim.x) {
-                const int low = 2 * i - (i & (stride - 1)), high = low + stride;
-                const bits64 one = key[low], other = key[high];
-                if ((one > other) == ((low & size) == 0)) key[low] = other, key[high] = one;
-            }
+constexpr int HELD = 4, OF_WARP = 32 * HELD;  // keys in the registers of a thread and of its warp
+__device__ void put_in_order(bits64& one, bits64& other, bool ascending) {
+    const bits64 less = min(one, other), more = max(one, other);
+    one = ascending ? less : more, other = ascending ? more : less;
+}
+
+// The steps of a bitonic sort, from this stride down, among the keys that a warp holds; `at` is the place of the first
+// that this thread holds.
+__device__ void merge(bits64 (&held)[HELD], int at, int size, int stride) {
+    const bool ascending = (at & size) == 0;
+    for (; stride >= HELD; stride /= 2) {
+        const bool takes_less = ((at & stride) == 0) == ascending;
+#pragma unroll
+        for (int i = 0; i < HELD; i++) {
+            const bits64 other = __shfl_xor_sync(0xFFFFFFFFu, held[i], stride / HELD);
+            held[i] = takes_less ? min(held[i], other) : max(held[i], other);
         }
+    }
+    if (stride == 2) put_in_order(held[0], held[2], ascending), put_in_order(held[1], held[3], ascending);
+    put_in_order(held[0], held[1], ascending), put_in_order(held[2], held[3], size == 2 ? !ascending : ascending);
+}
+
+// All steps that stay within the keys of a warp, for sizes up to `largest`, by warps that each take such keys in turn.
+__device__ void merge_within_warps(bits64* key, int n_keys, int smallest, int largest) {
     __syncthreads();
+    for (int at = threadIdx.x * HELD; at < n_keys; at += blockDim.x * HELD) {
+        bits64 held[HELD];
+#pragma unroll
+        for (int i = 0; i < HELD; i++) held[i] = key[at + i];
+        for (int size = smallest; size <= largest; size *= 2) merge(held, at, size, min(size, OF_WARP) / 2);
+#pragma unroll
+        for (int i = 0; i < HELD; i++) key[at + i] = held[i];
+    }
+    __syncthreads();
+}
+
+// Keys in ascending order: a bitonic sort by all threads of the block, in registers where it can be. The number of keys
+// is a power of two, and all that warps hold at least.
+__device__ void sort(bits64* key, int n_keys) {
+    merge_within_warps(key, n_keys, 2, OF_WARP);
+    for (int size = 2 * OF_WARP; size <= n_keys; size *= 2) {
+        for (int stride = size / 2; stride >= OF_WARP; stride /= 2) {
+            for (int i = threadIdx.x; i < n_keys / 2; i += blockDim.x) {
+                const int low = 2 * i - (i & (stride - 1));
+                put_in_order(key[low], key[low + stride], (low & size) == 0);
+            }
+            __syncthreads();
+        }
+        merge_within_warps(key, n_keys, size, size);
+    }
 }
 
 constexpr int ORDER_BITS = 24;  // of a key, for the order of a task and for its number; above them is its machine
@@ -32,7 +70,7 @@ __device__ int machine_of(bits64 key, int n_machines) {
 }
 
 // One block per child: its tasks by machine, then by order, then by arrival, as (task, row of the tables of chances).
-// It sorts in `keys`, or without them in its shared memory; `n_keys` is a power of two that is n_tasks or more.
+// It sorts in `keys`, or without them in its shared memory; `n_keys` is a power of two that is n_tasks or more, and 128 or more.
 extern "C" __global__ void arrange(int n_tasks, int n_keys, int n_rows, int n_machines, int n_choices, const int* rows,
                                    const int* genes, const int* task_type, const int* machine, const int* choice,
                                    bits64* keys, int* first, int2* sequence) {
