@@ -267,15 +267,19 @@ def literal_scenarios(draw: st.DrawFn) -> ManagedScenario:
 
 @st.composite
 def preempting_scenarios(draw: st.DrawFn) -> ManagedScenario:
-    """Tasks that come may suspend running ones, at some cost; machines may draw power when idle."""
+    """Tasks that come may suspend running ones, which often take long; machines may draw power when idle."""
     unit_s = draw(st.sampled_from(UNITS_S))
     system = draw(powered_systems(unit_s, with_standby=draw(st.booleans())))
+    system = replace(system, etc_s=system.etc_s * draw(st.sampled_from((1.0, 4.0, 4.0))))
     if system.standby is not None:
         system = replace(system, standby=replace(system.standby, sleep_after_s=np.full(system.n_machine_types, np.inf)))
-    world = World(system, draw(windowed_workloads(unit_s)))
-    overhead_s = multiples(unit_s / 4, 0, 6)
+    work = draw(windowed_workloads(unit_s))
+    worths = draw(st.lists(st.sampled_from((1.0, 16.0)), min_size=work.n_tasks, max_size=work.n_tasks))
+    world = World(system, replace(work, scale=work.scale * worths))
+    overhead_s = multiples(unit_s / 4, 0, 4)
     settings = draw(common_settings(unit_s, system)) | {
         "environment": "polled",
+        "mapping_interval_s": unit_s * draw(st.sampled_from((1.0, 1.0, 0.75, 3.0))),
         "mapping_arrivals": draw(st.sampled_from((None, None, 2))),
         "dropping_by": draw(st.sampled_from(("all", "all", "idle"))),
         "preempts": True,

@@ -194,12 +194,12 @@ def test_stretches_on_two_types_of_machines_are_seen() -> None:
     assert any("machine type of a stretch" in line for line in lines)
 
 
-@pytest.mark.thorough("two hundred days")
+@pytest.mark.thorough("four hundred days")
 def test_scenarios_have_suspended_tasks() -> None:
     """In a fair part of the drawn worlds somebody is suspended."""
     suspended = []
 
-    @settings(max_examples=200)  # a share is judged
+    @settings(max_examples=400)  # a share is judged
     @given(scenario=KINDS["preempting"]())
     def look(scenario: ManagedScenario) -> None:
         suspended.append(bool(managed_plan(scenario.world, scenario.manager(POLICIES["max-max-upt"])).pieces))
