@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from joulewise import units
-from joulewise.study.column import Column, metric, whole
+from joulewise.study.column import RUNS, Column, label, metric, whole
 
 SEARCH_COLUMNS = (
     metric("tasks", "tasks", "tasks of the bag, or known in advance"),
@@ -32,6 +32,7 @@ FRONT_COLUMNS = (
         "generations_per_s", "1/s", "generations per second (nsga2)", is_measured=True,
         heading="generations per second",
     ),
+    label(RUNS, "engine", "what searched: one core, several, or a GPU by name", is_measured=True),
 )  # fmt: skip
 """What every front has."""
 

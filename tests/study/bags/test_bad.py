@@ -44,6 +44,10 @@ BAD: dict[str, tuple[str, Change, str]] = {
         FRONT, lambda t: t.replace("n_points = 10\n", "") + 'method = "nsga2"\nexchange_every = 7',
         "optimise.exchange_every: found 7; is for two islands or more",
     ),
+    "islands on a GPU": (
+        FRONT, lambda t: t.replace("n_points = 10\n", "") + 'method = "nsga2"\nislands = 2\nengine = "gpu"',
+        "optimise.engine: found 'gpu'; ",
+    ),
     "points of a genetic search": (
         FRONT, lambda t: t + 'method = "nsga2"', "optimise.n_points: found 10 with method 'nsga2'; is for 'lp' and",
     ),

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from joulewise.study import Results, open_results, parse_study, plan, run_study, verify
+from joulewise.study.bags.front import FrontKind
 from joulewise.study.case import Case
 from joulewise.study.column import COUNTS, FRONTS, MACHINES, RUNS, SALES
 from joulewise.study.schema import study_keys
@@ -80,6 +81,21 @@ def test_methods_share_worlds_and_annealing_is_best(fronts: Results) -> None:
     assert by_method["annealing"] >= by_method["lp"] > by_method["nsga2"]
     assert runs["hypervolume_percent:0"].count() == runs["hypervolume_percent:5"].count() == 2
     assert fronts.compared == "optimise.method"
+
+
+def test_what_came_of_an_engine_that_is_not_here_is_derived(
+    fronts: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FrontKind, "hindrance", lambda *_: "what a GPU decided needs one")
+    assert {verdict.problems for verdict in verify(fronts.folder)} == {()}
+    shutil.copytree(fronts.folder, tmp_path, dirs_exist_ok=True)
+    store, run = Store(tmp_path), fronts.runs.filter(pl.col("optimise.method") == "nsga2")["run"][0]
+    runs = store.read_table(store.runs_file)
+    off = pl.when(pl.col("run") == run).then(1.01).otherwise(1.0)
+    store.write_table(store.runs_file, runs.with_columns(pl.col("hypervolume_percent:5") * off))
+    wrong = {verdict.run: verdict.problems for verdict in verify(tmp_path) if verdict.problems}
+    assert list(wrong) == [run]
+    assert "hypervolume_percent:5" in wrong[run][0]
 
 
 def test_islands_evolve_apart_and_exchange_as_often_as_asked(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from functools import partial
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.study.assignments.methods import METHODS, problem_of, start_of
-from joulewise.study.assignments.parameters import ALL_CORES, GPU, PERCENTILE, UtilityFrontParameters
+from joulewise.study.assignments.parameters import ALL_CORES, PERCENTILE, UtilityFrontParameters
 from joulewise.study.assignments.world import KnownWorld
 from joulewise.study.case import Candidates
-from joulewise.study.genetic import ISLAND_USES, NSGA2
+from joulewise.study.genetic import ISLAND_USES, NSGA2, gpu_problems
 from joulewise.study.judging import unused_supply
 from joulewise.study.machines import failures
 from joulewise.study.methods import Uses, idle_keys, unused_keys
@@ -104,15 +104,10 @@ def _certain_problems(p: UtilityFrontParameters) -> Iterator[Problem]:
 
 
 def _engine_problems(p: UtilityFrontParameters) -> Iterator[Problem]:
-    from joulewise.optimise.gpu import gpu_name
-
-    found, advice = f"found {p.engine!r}", 'use "auto"'
-    if p.engine == GPU and not gpu_name():
-        yield Problem("optimise.engine", found, "needs a CUDA device and joulewise[gpu]", advice)
-    elif p.engine == GPU and p.islands > 1:
-        yield Problem("optimise.engine", found, "evolves one population", advice)
-    elif p.engine == ALL_CORES and p.is_certain and p.islands == 1:
-        yield Problem("optimise.engine", found, "is for objectives of chance, or two islands or more", advice)
+    yield from gpu_problems(p)
+    if p.engine == ALL_CORES and p.is_certain and p.islands == 1:
+        allowed = "is for objectives of chance, or two islands or more"
+        yield Problem("optimise.engine", f"found {p.engine!r}", allowed, "leave it out")
 
 
 def _start_problems(known: KnownWorld, p: UtilityFrontParameters, draw: Draw) -> Iterator[Problem]:

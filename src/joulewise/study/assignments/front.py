@@ -25,13 +25,14 @@ from joulewise.study.assignments.chances import (
 )
 from joulewise.study.assignments.columns import UTILITY_COLUMNS
 from joulewise.study.assignments.methods import METHODS, on_gpu, stochastic_problem
-from joulewise.study.assignments.parameters import AUTO, GPU, OBJECTIVES, ONE_CORE, UtilityFrontParameters
+from joulewise.study.assignments.parameters import AUTO, OBJECTIVES, UtilityFrontParameters
 from joulewise.study.assignments.sources import UTILITY_GOAL, WORKLOADS
 from joulewise.study.assignments.tables import FoundFront
 from joulewise.study.assignments.template import UTILITY_TEMPLATE
 from joulewise.study.assignments.world import KnownWorld, with_chances
 from joulewise.study.case import Candidates, Case, Outcome
 from joulewise.study.column import ASSIGNMENTS, CLOUDS, FRONTS
+from joulewise.study.genetic import GPU, ONE_CORE, gpu_hindrance, snapshots_of
 from joulewise.study.judging import place_of
 from joulewise.study.kind import Kind
 from joulewise.study.machines import MACHINES, tiny_machines
@@ -151,10 +152,7 @@ class UtilityKind(Kind):
 
     def hindrance(self, run: Run, row: Mapping[str, Any]) -> str:
         """That it takes a GPU which is not there."""
-        from joulewise.optimise.gpu import gpu_name
-
-        needs_gpu = on_gpu(_with_engine(run.point.decision.parameters, row.get("engine")))
-        return "what a GPU decided needs one to come out again" if needs_gpu and not gpu_name() else ""
+        return gpu_hindrance(on_gpu(_with_engine(run.point.decision.parameters, row.get("engine"))))
 
     def again(self, case: Case, row: Mapping[str, Any]) -> Outcome:
         """What comes out on the engine that searched before."""
@@ -162,7 +160,8 @@ class UtilityKind(Kind):
 
     def derived(self, case: Case, _row: Mapping[str, Any], stored: Tables) -> Outcome:
         """What follows from stored assignments."""
-        snapshots = utility_tables.snapshots_of(stored[FRONTS])
+        points = snapshots_of(stored[FRONTS], ("energy_j", "utility"))
+        snapshots = {n: found * (1.0, -1.0) for n, found in points.items()}
         assignments = utility_tables.assignments_of(stored[ASSIGNMENTS])
         front = found_front(case, assignments, utility_bounds.proven(case), snapshots)
         return Outcome(_columns(case, front), lambda: _tables(front, assignments))

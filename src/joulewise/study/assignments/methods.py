@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from joulewise.study.assignments.parameters import ALL_CORES, ANNEALING, AUTO, GPU, SIMULATED, UtilityFrontParameters
+from joulewise.study.assignments.parameters import ALL_CORES, ANNEALING, AUTO, SIMULATED, UtilityFrontParameters
 from joulewise.study.assignments.world import KnownWorld
-from joulewise.study.genetic import GENETIC_KEYS, NSGA2, genetic_ways
+from joulewise.study.genetic import GENETIC_KEYS, GPU, NSGA2, evolution_of, genetic_ways
 from joulewise.study.methods import Method
 from joulewise.study.simulating import simulated
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from joulewise.model.arrays import Floats
     from joulewise.model.assignment import Assignment
     from joulewise.optimise.assignments.stochastic import StochasticProblem
-    from joulewise.optimise.evolution import Engine, Evolution, GeneticProblem
+    from joulewise.optimise.evolution import GeneticProblem
     from joulewise.optimise.front import Front
     from joulewise.optimise.population import Population
 
@@ -51,23 +51,12 @@ def _annealed(known: KnownWorld, p: UtilityFrontParameters, seed: int) -> Assign
 def _evolved(known: KnownWorld, p: UtilityFrontParameters, seed: int) -> AssignmentAnswer:
     start = start_of(p)
     seeds = () if start else seeds_of(known.world, p)
-    evolution = _evolution(p)(partial(problem_of, known, p, seed), seeds, **genetic_ways(p), seed=seed, start=start)
+    evolve, n = evolution_of(p, n_cores(p), on_gpu=on_gpu(p)), 1 if p.islands > 1 else n_cores(p)
+    evolution = evolve(partial(problem_of, known, p, seed, n), seeds, **genetic_ways(p), seed=seed, start=start)
     snapshots = {n: front.points for n, front in evolution.snapshots.items()}
     return AssignmentAnswer(
         evolution.front, snapshots, evolution.generations_per_s, evolution.engine, evolution.population
     )
-
-
-def _evolution(p: UtilityFrontParameters) -> Callable[..., Evolution]:
-    """What evolves: islands, a GPU, or as many cores as asked for."""
-    from joulewise.optimise.evolution import evolve
-    from joulewise.optimise.islands import Archipelago, evolve_islands
-
-    if p.islands > 1:
-        archipelago = Archipelago(p.islands, p.exchange_every, workers=n_cores(p))
-        return partial(evolve_islands, archipelago=archipelago)
-    engine: Engine = "gpu" if on_gpu(p) else "cores"
-    return lambda made, seeds, **ways: evolve(made(n_cores(p)), seeds, engine=engine, **ways)
 
 
 def on_gpu(p: UtilityFrontParameters, has_gpu: bool | None = None) -> bool:

@@ -11,7 +11,7 @@ from pydantic import Field
 from joulewise.errors import Problem, raise_if_any
 from joulewise.optimise.assignments.choices import DropBy, StochasticObjective
 from joulewise.optimise.ways import POPULATION, Ranks, Ways
-from joulewise.study.genetic import MOST_GENERATIONS, NSGA2, genetic_problems
+from joulewise.study.genetic import GPU, MOST_GENERATIONS, NSGA2, ONE_CORE, genetic_problems
 from joulewise.study.parameters import OneOf
 from joulewise.worlds.parameters import explained
 
@@ -25,9 +25,7 @@ MEAN_COMPLETIONS: Final = "mean-completions"
 EXPECTED: Final = "expected"
 PERCENTILE: Final = "percentile"
 AUTO: Final = "auto"
-ONE_CORE: Final = "one core"
 ALL_CORES: Final = "all cores"
-GPU: Final = "gpu"
 ENGINES = (AUTO, ONE_CORE, ALL_CORES, GPU)
 
 OBJECTIVES = {

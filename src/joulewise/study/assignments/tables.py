@@ -288,13 +288,3 @@ def assignments_of(table: pl.DataFrame) -> list[Assignment]:
     columns = [table[name].to_numpy() for name in ("machine", "pstate", "order")]
     starts = np.flatnonzero(np.diff(table["point"].to_numpy(), prepend=-1))
     return [Assignment(*parts) for parts in zip(*(np.split(column, starts[1:]) for column in columns), strict=True)]
-
-
-def snapshots_of(table: pl.DataFrame) -> dict[int, Floats]:
-    """The points of the snapshots in a table of fronts, by their generations."""
-    found = table.filter(table["curve"] == "snapshot")
-    generations = found["generation"].unique(maintain_order=True).to_list()
-    sign = np.array([1.0, -1.0])
-    return {
-        n: sign * found.filter(found["generation"] == n).select("energy_j", "utility").to_numpy() for n in generations
-    }

@@ -27,7 +27,7 @@ from joulewise.study.bags.world import (
 )
 from joulewise.study.case import Candidates, Case, Outcome
 from joulewise.study.column import COUNTS, FRONTS, MACHINES
-from joulewise.study.genetic import ISLAND_USES, NSGA2
+from joulewise.study.genetic import GPU, ISLAND_USES, NSGA2, gpu_hindrance, gpu_problems, snapshots_of
 from joulewise.study.judging import place_of
 from joulewise.study.methods import idle_keys, unused_keys
 from joulewise.study.run import Run
@@ -71,11 +71,13 @@ class FrontKind(BagKind):
         yield from super().checks(asked, draw)
 
     def check_world(self, world: BagWorld, sought: Sequence[FrontParameters]) -> None:
-        """InputError when a bag is too large for the genetic algorithm."""
-        if any(p.method == NSGA2 for p in sought):
+        """InputError when a bag is too large for the genetic algorithm, or the GPU is not there that is to run it."""
+        evolved = [p for p in sought if p.method == NSGA2]
+        if evolved:
             from joulewise.optimise.bags.problem import BagProblem
 
             BagProblem(world.bag)
+        raise_if_any(problem for p in evolved for problem in gpu_problems(p))
 
     def seconds(self, missing: Sequence[Run], _store: Store, folder: Path) -> float:
         """The time of one process for the runs."""
@@ -95,8 +97,21 @@ class FrontKind(BagKind):
         allocations = _front(found)
         raise_if_broken(allocations)
         write_certificate(case, bound)
-        columns = {**_columns(bound, allocations, found.snapshots), "generations_per_s": found.generations_per_s}
-        return Outcome({**columns, "solve_s": solve_s}, lambda: _tables(bound, allocations, found.snapshots))
+        speed = {"engine": found.engine, "generations_per_s": found.generations_per_s, "solve_s": solve_s}
+        columns = _columns(bound, allocations, found.snapshots)
+        return Outcome({**columns, **speed}, lambda: _tables(bound, allocations, found.snapshots))
+
+    def hindrance(self, run: Run, _row: Mapping[str, Any]) -> str:
+        """That it takes a GPU which is not there."""
+        return gpu_hindrance(run.point.decision.parameters.engine == GPU)
+
+    def derived(self, case: Case, _row: Mapping[str, Any], stored: Tables) -> Outcome:
+        """What follows from stored allocations."""
+        from joulewise.optimise.bags.bound import bound_front
+
+        bound, snapshots = bound_front(case.world.bag), snapshots_of(stored[FRONTS], ("energy_j", "makespan_s"))
+        allocations = bag_tables.allocations_of(case.world.bag, stored[COUNTS])
+        return Outcome(_columns(bound, allocations, snapshots), lambda: _tables(bound, allocations, snapshots))
 
     def sentences(self, runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
         """What was found, in words: the best run's front."""

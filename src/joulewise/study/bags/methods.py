@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +12,16 @@ from pydantic import Field
 
 from joulewise.errors import raise_if_any
 from joulewise.optimise.ways import POPULATION, Ranks, Ways
-from joulewise.study.genetic import GENETIC_KEYS, MOST_GENERATIONS, NSGA2, genetic_problems, genetic_ways
+from joulewise.study.genetic import (
+    GENETIC_KEYS,
+    GPU,
+    MOST_GENERATIONS,
+    NSGA2,
+    ONE_CORE,
+    evolution_of,
+    genetic_problems,
+    genetic_ways,
+)
 from joulewise.study.methods import Method
 from joulewise.study.parameters import OneOf
 from joulewise.worlds.parameters import explained
@@ -21,7 +30,6 @@ if TYPE_CHECKING:
     from joulewise.model.arrays import Floats
     from joulewise.model.bag import Bag, BagAllocation
     from joulewise.optimise.bags.bound import BoundFront
-    from joulewise.optimise.evolution import Evolution
 
 # Rough figures of one ordinary processor of 2024.
 _POINT_S, _MOVE_S, _GENE_S = 3e-3, 1e-7, 5e-9
@@ -32,11 +40,12 @@ SEEDS = {"min-energy": "min_energy", "min-min": "min_min_completion_time"}
 
 @dataclass(frozen=True)
 class BagAnswer:
-    """What a method found: allocations, the points of fronts on the way there, and how fast it went, if at a speed."""
+    """What a method found: allocations, the points of fronts on the way there, how fast it went and on what."""
 
     allocations: Sequence[BagAllocation]
     snapshots: Mapping[int, Floats] = field(default_factory=dict)
     generations_per_s: float = math.nan
+    engine: str = ONE_CORE
 
 
 def _recovered(bag: Bag, bound: BoundFront, p: FrontParameters, _seed: int) -> BagAnswer:
@@ -58,19 +67,10 @@ def _evolved(bag: Bag, _bound: BoundFront, p: FrontParameters, seed: int) -> Bag
     from joulewise.optimise.bags.problem import BagProblem
 
     first = [getattr(seeds, SEEDS[name])(bag) for name in p.seeds]
-    evolution = _evolution(p)(partial(BagProblem, bag), first, **genetic_ways(p), seed=seed)
+    evolve = evolution_of(p, 1, on_gpu=p.engine == GPU)
+    evolution = evolve(partial(BagProblem, bag), first, **genetic_ways(p), seed=seed)
     snapshots = {n: front.points[::-1, ::-1] for n, front in evolution.snapshots.items()}
-    return BagAnswer(evolution.front.payload, snapshots, evolution.generations_per_s)
-
-
-def _evolution(p: FrontParameters) -> Callable[..., Evolution]:
-    """What evolves: islands, or one population."""
-    from joulewise.optimise.evolution import evolve
-    from joulewise.optimise.islands import Archipelago, evolve_islands
-
-    if p.islands > 1:
-        return partial(evolve_islands, archipelago=Archipelago(p.islands, p.exchange_every, workers=1))
-    return lambda made, seeds, **ways: evolve(made(), seeds, **ways)
+    return BagAnswer(evolution.front.payload, snapshots, evolution.generations_per_s, evolution.engine)
 
 
 METHODS = {
@@ -99,7 +99,7 @@ METHODS = {
         _evolved,
         lambda p, n_genes: _GENE_S * p.islands * p.generations * p.population * n_genes,
         draws=True,
-        keys=(*GENETIC_KEYS, "seeds", "islands", "exchange_every"),
+        keys=(*GENETIC_KEYS, "seeds", "engine", "islands", "exchange_every"),
     ),
 }
 """Every value of `optimise.method`."""
@@ -134,6 +134,9 @@ class FrontParameters:
         tuple(SEEDS), "allocations in the first population; the others are drawn (nsga2)"
     )
     snapshots: tuple[int, ...] = explained((), "numbers of generations after which the front is stored too (nsga2)")
+    engine: Annotated[str, OneOf((ONE_CORE, GPU))] = explained(
+        ONE_CORE, "what searches: one core for each run, or a GPU, for the same points, drawn otherwise (nsga2)"
+    )
     islands: Annotated[int, Field(ge=1, le=1000)] = explained(1, "populations that evolve apart (nsga2)")
     exchange_every: Annotated[int, Field(ge=1)] = explained(
         100, "generations after which islands hand their best points on to the next one"

@@ -27,8 +27,8 @@ _SMALLER: Mapping[str, Callable[[re.Match[str]], str]] = {
     r"time_limit = (.*)": lambda found: f'{found[1]}time_limit = "200 ms"',
 }
 """What lines of studies become where they are run to see that all works."""
-_SEARCH = 'goal = "utility"\nmethod = "nsga2"\n'
-"""What a study says whose fronts a GPU can search."""
+_SEARCH = re.compile(r'(goal = "(?:utility|front)"\nmethod = "nsga2"\n)(?!.*islands)', re.DOTALL)
+"""What a study says whose fronts a GPU can search: it evolves one population."""
 
 
 class Told(NamedTuple):
@@ -79,12 +79,12 @@ class Experiment:
     @property
     def suits_gpu(self) -> bool:
         """Whether a GPU can search what its study does."""
-        return _SEARCH in self.study_text()
+        return _SEARCH.search(self.study_text()) is not None
 
     def study(self, trials: int | None = None, *, on_gpu: bool = False) -> Study:
         """The bundled study, at the published number of trials or another; a GPU searches if asked for and possible."""
         text = self.study_text()
-        text = text.replace(_SEARCH, f'{_SEARCH}engine = "gpu"\n') if on_gpu else text
+        text = _SEARCH.sub(r'\1engine = "gpu"\n', text) if on_gpu else text
         return _in_trials(_parsed(text, self.id), trials)
 
     def smoke_study(self) -> Study:
