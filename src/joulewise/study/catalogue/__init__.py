@@ -3,6 +3,8 @@
 from joulewise.study.catalogue import (
     friese_2,
     friese_3,
+    friese_3_affinity,
+    friese_3_weights,
     friese_4,
     friese_5,
     friese_6,
@@ -25,6 +27,8 @@ EXPERIMENTS = {
     for chapter in (
         friese_2,
         friese_3,
+        friese_3_weights,
+        friese_3_affinity,
         friese_4,
         friese_5,
         friese_6,

@@ -1,0 +1,176 @@
+"""Experiments of Friese chapter 3 on how well task types and machine types suit each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
+
+import polars as pl
+
+from joulewise.study.catalogue.experiment import Experiment
+from joulewise.study.catalogue.friese_3 import DAY, samples_of
+from joulewise.study.catalogue.judging import (
+    Claim,
+    Samples,
+    best_by_mean,
+    best_by_trial,
+    gain,
+    ordering,
+    spread,
+)
+
+ALIKE = 5.0
+"""Points of maximum utility within which policies count as alike."""
+AFFINITIES = ("low", "as drawn", "high")
+_TABLE_3_2 = {"as drawn": (82.0, 91.0), "high": (140.0, 180.0)}
+_ROUNDING = 1e15
+
+
+def _affinity_ranges(runs: pl.DataFrame, affinity: str) -> list[tuple[str, Samples]]:
+    """How far the TMA lies inside the published range, in thousandths."""
+    tma, (low, high) = 1000 * samples_of(runs, "system_tma", affinity=affinity), _TABLE_3_2[affinity]
+    return [(f"TMA over {low / 1000:g}", tma - low), (f"{high / 1000:g} over TMA", high - tma)]
+
+
+def _tuned(runs: pl.DataFrame, affinity: str, policy: str, metric: str = "utility_percent") -> dict[float, Samples]:
+    """A metric of a policy by what it is tuned with, its leniency or its weight."""
+    if policy == "weighted-util":
+        return {
+            weight: samples_of(runs, metric, affinity=affinity, policy=policy, weight=weight)
+            for weight in (0.3, 0.4, 0.5, 0.6, 0.7)
+        }
+    return {
+        leniency: samples_of(runs, metric, affinity=affinity, variant="filter", policy=policy, leniency=leniency)
+        for leniency in (0.6, 0.75, 1.0, 1.5, 2.0)
+    }
+
+
+FIG_3_14_POLICIES = ("max-max-upt", "max-max-upe", "weighted-util")
+
+
+def _tuned_higher(runs: pl.DataFrame, policies: Sequence[str], higher: str, lower: str) -> list[tuple[str, Samples]]:
+    """The best value to tune with at one affinity less that at another, trial by trial."""
+    return [
+        (
+            f"{policy}, {higher} over {lower}",
+            best_by_trial(_tuned(runs, higher, policy)) - best_by_trial(_tuned(runs, lower, policy)),
+        )
+        for policy in policies
+    ]
+
+
+def _at_best(runs: pl.DataFrame, affinity: str, policy: str, metric: str) -> Samples:
+    """A metric of a policy where its mean utility is best, be it without filter."""
+    where = {"affinity": affinity, "variant": "no filter", "policy": policy}
+    utility, wanted = (_tuned(runs, affinity, policy, name) for name in ("utility", metric))
+    if policy != "weighted-util":
+        utility[float("inf")] = samples_of(runs, "utility", **where)
+        wanted[math.inf] = samples_of(runs, metric, **where)
+    best = best_by_mean(utility)
+    return next(wanted[value] for value, samples in utility.items() if samples is best)
+
+
+def _rises_with_affinity(runs: pl.DataFrame, metric: str) -> list[tuple[str, Samples]]:
+    return [
+        (
+            f"{policy}, {more} over {less}",
+            gain(_at_best(runs, more, policy, metric), _at_best(runs, less, policy, metric)),
+        )
+        for policy in FIG_3_14_POLICIES
+        for less, more in pairwise(AFFINITIES)
+    ]
+
+
+def _spread_at(runs: pl.DataFrame, affinity: str) -> Samples:
+    return spread(_at_best(runs, affinity, policy, "utility_percent") for policy in FIG_3_14_POLICIES)
+
+
+def _alike_at_high(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    at_high = _spread_at(runs, "high")
+    return [
+        (f"{ALIKE:g} points less the spread", ALIKE - at_high),
+        ("spread as drawn over that at high affinity", _spread_at(runs, "as drawn") - at_high),
+    ]
+
+
+_BEST_OF_TRIAL = "best value of each trial; no filter left out"
+
+FIG_3_14 = Experiment(
+    "fig-3.14",
+    "Utility under an energy budget in systems of low, drawn and high task-machine affinity",
+    "Friese 3.6.4, fig. 3.14 and table 3.2",
+    f"{DAY}; Weighted Util never makes a choice of no value; affinity (TMA) is that of the general-purpose part",
+    "utility-by-setting",
+    (
+        *(
+            Claim(
+                f"3.15 {affinity}",
+                f"task-machine affinity {affinity}",
+                f"{low / 1000:g} to {high / 1000:g}",
+                ordering(partial(_affinity_ranges, affinity=affinity), " thousandths"),
+                "read as: the mean lies inside the range",
+            )
+            for affinity, (low, high) in _TABLE_3_2.items()
+        ),
+        Claim(
+            "3.15 low",
+            "task-machine affinity made low",
+            "below 1e-15",
+            ordering(
+                lambda runs: [("1e-15 over TMA", 1 - _ROUNDING * samples_of(runs, "system_tma", affinity="low"))],
+                "e-15",
+            ),
+            "the generator of low affinity makes all columns proportional",
+            "constructed",
+        ),
+        Claim(
+            "3.16",
+            "at low affinity a higher leniency is best",
+            "higher",
+            ordering(lambda runs: _tuned_higher(runs, FIG_3_14_POLICIES[:2], "low", "as drawn"), ""),
+            _BEST_OF_TRIAL,
+        ),
+        Claim(
+            "3.17",
+            "at low affinity a smaller weight is best",
+            "smaller",
+            ordering(lambda runs: _tuned_higher(runs, FIG_3_14_POLICIES[2:], "as drawn", "low"), ""),
+            _BEST_OF_TRIAL,
+        ),
+        Claim(
+            "3.18",
+            "at high affinity a lower leniency is best",
+            "lower",
+            ordering(lambda runs: _tuned_higher(runs, FIG_3_14_POLICIES[:2], "as drawn", "high"), ""),
+            _BEST_OF_TRIAL,
+        ),
+        Claim(
+            "3.19",
+            "at high affinity a larger weight is best",
+            "larger",
+            ordering(lambda runs: _tuned_higher(runs, FIG_3_14_POLICIES[2:], "high", "as drawn"), ""),
+            _BEST_OF_TRIAL,
+        ),
+        *(
+            Claim(
+                f"3.20 {name}",
+                f"{words}: low < drawn < high affinity, each policy at its best",
+                "all pairs",
+                ordering(partial(_rises_with_affinity, metric=metric), " %"),
+            )
+            for name, words, metric in (
+                ("utility", "utility", "utility"),
+                ("tasks", "completed tasks", "tasks_completed"),
+            )
+        ),
+        Claim(
+            "3.21",
+            "policies at their best earn alike at high affinity",
+            "similar",
+            ordering(_alike_at_high),
+            f"read as: within {ALIKE:g} points, and closer than as drawn",
+        ),
+    ),
+)

@@ -1,0 +1,275 @@
+"""Experiments of Friese chapter 3 on weighted policies, by weight, with filters, and over the day."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from joulewise.study.catalogue.experiment import Experiment, Told
+from joulewise.study.catalogue.friese_3 import BUDGET_USED, DAY, samples_of
+from joulewise.study.catalogue.judging import (
+    Claim,
+    Differences,
+    Samples,
+    best_by_mean,
+    best_by_trial,
+    gain,
+    number,
+    ordering,
+)
+from joulewise.study.column import TRACES
+
+WEIGHTED = ["weighted-util", "weighted-upt", "weighted-upe"]
+WEIGHTS = [0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8]
+READINGS = {"literal": False, "declining": True}
+"""Whether a choice whose weighted value is not above 0 is made anyway, or declined."""
+NO_GAIN = 1.0
+"""Points of maximum utility up to which a gain counts as none."""
+
+
+def _weighted(runs: pl.DataFrame, policy: str, declines: bool, metric: str = "utility_percent") -> dict[float, Samples]:
+    """A metric of a weighted policy without filter by weight, in one reading."""
+    return {
+        weight: samples_of(runs, metric, variant="weighted", policy=policy, declines=declines, weight=weight)
+        for weight in WEIGHTS
+    }
+
+
+def _best_weight(runs: pl.DataFrame, declines: bool) -> list[tuple[str, Samples]]:
+    by_weight = _weighted(runs, "weighted-util", declines)
+    return [(f"0.5 over {other:g}", by_weight[0.5] - samples) for other, samples in by_weight.items() if other != 0.5]
+
+
+def _energy_by_weight(runs: pl.DataFrame, declines: bool) -> list[tuple[str, Samples]]:
+    """Above what counts as used up at weights up to 0.4, below it above 0.5."""
+    used = _weighted(runs, "weighted-util", declines, "budget_percent")
+    return [
+        (f"used up at {weight:g}", percent - BUDGET_USED)
+        if weight <= 0.4
+        else (f"left at {weight:g}", BUDGET_USED - percent)
+        for weight, percent in used.items()
+        if weight != 0.5
+    ]
+
+
+def _smaller_weights(runs: pl.DataFrame, declines: bool) -> list[tuple[str, Samples]]:
+    util = best_by_trial(_weighted(runs, "weighted-util", declines))
+    return [
+        (f"weighted-util over {other}", util - best_by_trial(_weighted(runs, other, declines)))
+        for other in ("weighted-upt", "weighted-upe")
+    ]
+
+
+def _weighted_over_filtered(runs: pl.DataFrame, declines: bool) -> list[tuple[str, Samples]]:
+    filtered = {
+        "max-max-upt at 0.75": samples_of(runs, variant="filter at 0.75"),
+        "max-max-upe at 1.5": samples_of(runs, variant="filter at 1.5"),
+    }
+    return [
+        (f"{policy} over {other}", best_by_mean(_weighted(runs, policy, declines)) - samples)
+        for policy in WEIGHTED
+        for other, samples in filtered.items()
+    ]
+
+
+def _weighted_claims(reading: str, declines: bool) -> tuple[Claim, ...]:
+    """What is claimed of weighted policies, judged in one reading."""
+    note = f"{reading}: a choice of no value is {'never made' if declines else 'made all the same'}"
+    return (
+        Claim(
+            f"3.2 {reading}",
+            "gain of Weighted Util at its best weight over Max-Max UPE, without filter",
+            "about 28 %",
+            number(
+                28.0,
+                lambda runs: gain(
+                    best_by_mean(_weighted(runs, "weighted-util", declines)),
+                    samples_of(runs, variant="no filter"),
+                ),
+                " %",
+            ),
+            note,
+        ),
+        Claim(
+            f"3.3 {reading}",
+            "weight 0.5 is the best of the eight for Weighted Util",
+            "0.5",
+            ordering(lambda runs: _best_weight(runs, declines)),
+            note,
+        ),
+        Claim(
+            f"3.4 {reading}",
+            "Weighted Util uses up the energy at weights up to 0.4 and leaves some above 0.5",
+            "used up; left",
+            ordering(lambda runs: _energy_by_weight(runs, declines), " % of the budget"),
+            note,
+        ),
+        Claim(
+            f"3.5 {reading}",
+            "the best weight of Weighted Util is larger than those of Weighted UPT and Weighted UPE",
+            "larger",
+            ordering(lambda runs: _smaller_weights(runs, declines), ""),
+            f"{note}; best weight of each trial",
+        ),
+        Claim(
+            f"3.12 {reading}",
+            "weighted policies without filter earn more than filtered ones without weights",
+            "more",
+            ordering(lambda runs: _weighted_over_filtered(runs, declines)),
+            f"{note}; each at its best weight, the others at the published best leniency",
+        ),
+    )
+
+
+FIG_3_5 = Experiment(
+    "fig-3.5",
+    "Utility of weighted policies under an energy budget, by weight, in two readings",
+    "Friese 3.6.2, fig. 3.5 to 3.7",
+    DAY,
+    "utility-by-weight",
+    tuple(claim for reading, declines in READINGS.items() for claim in _weighted_claims(reading, declines)),
+)
+
+
+def _no_gain(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    """A point less what each leniency gains over no filter, at the best weight."""
+    by_weight = {weight: samples_of(runs, variant="no filter", weight=weight) for weight in (0.2, 0.4, 0.5)}
+    unfiltered = best_by_mean(by_weight)
+    weight = next(weight for weight, samples in by_weight.items() if samples is unfiltered)
+    return [
+        (
+            f"{NO_GAIN:g} point less the gain at weight {weight:g} and leniency {leniency:g}",
+            NO_GAIN - (samples_of(runs, variant="filter", weight=weight, leniency=leniency) - unfiltered),
+        )
+        for leniency in (0.5, 0.75, 1.5)
+    ]
+
+
+FIG_3_12 = Experiment(
+    "fig-3.12",
+    "Utility of Weighted Util under an energy budget, by weight and leniency",
+    "Friese 3.6.3.2, fig. 3.12",
+    f"{DAY}; a choice of no value is never made",
+    "utility-by-leniency",
+    (
+        Claim(
+            "3.11",
+            "the energy filter gains nothing for Weighted Util at its best weight",
+            "nothing",
+            ordering(_no_gain),
+            f"read as: less than {NO_GAIN:g} point",
+        ),
+    ),
+)
+
+
+NEITHER, FILTERING = "neither", "filtering"
+WEIGHTING = {"literal": "weighting, all mapped", "declining": "weighting"}
+"""The variants of fig. 3.13; weights in both readings of a choice of no value."""
+AT_MIN = 1000
+_AT_1000_MIN, _LASTED_MIN = "utility_at_1000_min", "budget_lasted_min"
+_LAST_HOUR_MIN = 23 * 60
+
+
+def _day_min(trace: pl.DataFrame) -> pl.Series:
+    """Minutes since the start of the counted day."""
+    minutes: pl.Series = (trace["at_s"] - trace["at_s"][0]) / 60
+    return minutes
+
+
+def utility_at_1000_min(told: Told) -> float:
+    """What was earned of the counted day up to its minute 1,000."""
+    trace = told.tables[TRACES]
+    return float(trace.filter(_day_min(trace) <= AT_MIN)["utility_cumulative"][-1])
+
+
+def budget_lasted_min(told: Told) -> float:
+    """Minutes of the counted day until its budget was used up, or until its end."""
+    trace = told.tables[TRACES]
+    is_left = 100 * trace["energy_cumulative_j"] < BUDGET_USED * told.row["budget_j"]
+    return float(_day_min(trace).filter(is_left)[-1])
+
+
+def _more_than(metric: str, variant: str, others: Sequence[str]) -> Differences:
+    return lambda runs: [
+        (
+            f"{variant} over {other}",
+            samples_of(runs, metric, variant=variant) - samples_of(runs, metric, variant=other),
+        )
+        for other in others
+    ]
+
+
+def _lasts(variants: Sequence[str]) -> Differences:
+    """How far into the last hour of the day the budget lasts."""
+    return lambda runs: [
+        (variant, samples_of(runs, _LASTED_MIN, variant=variant) - _LAST_HOUR_MIN) for variant in variants
+    ]
+
+
+def _traced_weights(reading: str, variant: str) -> tuple[Claim, ...]:
+    """What fig. 3.13 shows of weights, in one reading."""
+    note = f"{reading}: a choice of no value is {'never made' if READINGS[reading] else 'made all the same'}"
+    return (
+        Claim(
+            f"3.24 {reading}",
+            f"until {AT_MIN:,} min weighting has earned more than neither",
+            "more",
+            ordering(_more_than(_AT_1000_MIN, variant, [NEITHER]), " utility"),
+            note,
+        ),
+        Claim(
+            f"3.25 {reading}",
+            "weighting earns more in the day than filtering and than neither",
+            "more",
+            ordering(_more_than("utility", variant, [FILTERING, NEITHER]), " utility"),
+            note,
+        ),
+        Claim(
+            f"3.26 {reading}",
+            "weighting completes many more tasks than neither",
+            "many more",
+            ordering(_more_than("tasks_completed", variant, [NEITHER]), " tasks"),
+            f"{note}; read as: more",
+        ),
+        Claim(
+            f"3.27 {reading}",
+            "with weighting the budget lasts to the end of the day",
+            "the end of the day",
+            ordering(_lasts([variant]), " min"),
+            f"{note}; read as: into its last hour",
+        ),
+    )
+
+
+FIG_3_13 = Experiment(
+    "fig-3.13",
+    "Utility and energy of Weighted Util over the day, by filter and weight",
+    "Friese 3.6.3.2, fig. 3.13",
+    f"{DAY}; a weight of 0 is Max-Max Util, as the text says; the figure shows the first trial",
+    "utility-over-time",
+    (
+        Claim(
+            "3.23",
+            f"until {AT_MIN:,} min filtering has earned less than neither",
+            "less",
+            ordering(_more_than(_AT_1000_MIN, NEITHER, [FILTERING]), " utility"),
+        ),
+        Claim(
+            "3.25 filtering",
+            "filtering earns more in the day than neither",
+            "more",
+            ordering(_more_than("utility", FILTERING, [NEITHER]), " utility"),
+        ),
+        Claim(
+            "3.27 filtering",
+            "with filtering the budget lasts to the end of the day",
+            "the end of the day",
+            ordering(_lasts([FILTERING]), " min"),
+            "read as: into its last hour",
+        ),
+        *(claim for reading, variant in WEIGHTING.items() for claim in _traced_weights(reading, variant)),
+    ),
+    {_AT_1000_MIN: utility_at_1000_min, _LASTED_MIN: budget_lasted_min},
+)
