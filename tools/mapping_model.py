@@ -18,7 +18,8 @@ from joulewise.model.arrays import Floats
 from joulewise.policies.tasks.table import POLICIES
 from joulewise.simulate.tasks.managed import start
 from joulewise.simulate.tasks.manager import Manager
-from joulewise.study.catalogue.friese_2 import BATCH, LOADS, PUBLISHED_MS
+from joulewise.study.catalogue.friese_2 import BATCH, LOADS
+from joulewise.study.catalogue.friese_2_events import PUBLISHED_MS
 from joulewise.worlds.environment import SystemParameters, generate_system
 from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from joulewise.study.catalogue.friese_2 import MET_BASED, NAIVE, PUBLISHED_MS, SMART
+from joulewise.study.catalogue.friese_2 import MET_BASED, NAIVE, SMART
+from joulewise.study.catalogue.friese_2_events import PUBLISHED_MS
 from tests.strategies.claims import Cells, Metrics, Table
 
 _LATE, _LATE_IMMEDIATE = 0.32, 0.005

@@ -2,6 +2,7 @@
 
 from joulewise.study.catalogue import (
     friese_2,
+    friese_2_events,
     friese_3,
     friese_3_affinity,
     friese_3_weights,
@@ -26,6 +27,7 @@ EXPERIMENTS = {
     experiment.id: experiment
     for chapter in (
         friese_2,
+        friese_2_events,
         friese_3,
         friese_3_weights,
         friese_3_affinity,

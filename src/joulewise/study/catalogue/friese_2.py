@@ -12,7 +12,6 @@ from joulewise.study.catalogue.experiment import Experiment, Illustrations, Read
 from joulewise.study.catalogue.judging import (
     Claim,
     Samples,
-    beside,
     best_by_mean,
     gain,
     number,
@@ -45,19 +44,19 @@ READINGS = (NORMALISED, LITERAL)
 """Of the rates of special-purpose task types: their factors over the day average to 1, or are those of app. F."""
 
 
-def _world(world: Reading) -> str:
+def _day(world: Reading) -> str:
     return f"{world.reading}; completions count in the 24 h after 2 h of warm-up"
 
 
 def _free(world: Reading) -> str:
-    return f"mapping takes no simulated time; {_world(world)}"
+    return f"mapping takes no simulated time; {_day(world)}"
 
 
-_WORLD = _world(NORMALISED)
-_READING = _free(NORMALISED)
+DAY, FREE_DAY = _day(NORMALISED), _free(NORMALISED)
+"""The reading of most experiments, and that of those in which mapping takes no simulated time."""
 
 
-def _metric(runs: pl.DataFrame, metric: str, policies: str | list[str], **where: object) -> Samples:
+def metric_of(runs: pl.DataFrame, metric: str, policies: str | list[str], **where: object) -> Samples:
     return sampled(runs, metric, policy=policies, **where)
 
 
@@ -65,12 +64,12 @@ ILLUSTRATIONS = Illustrations(
     "illustrations",
     "Utility functions, queues of machines and arrivals: nothing is run, a published world is drawn",
     "Friese fig. 2.1 to 2.4 and F.1 to F.3",
-    f"the published day at 33,000 tasks, and four machines for the queues, which the text draws as boxes; {_READING}",
+    f"the published day at 33,000 tasks, and four machines for the queues, which the text draws as boxes; {FREE_DAY}",
 )
 
 
-def _percent(runs: pl.DataFrame, policies: str | list[str], **where: object) -> Samples:
-    return _metric(runs, "utility_percent", policies, **where)
+def percent_of(runs: pl.DataFrame, policies: str | list[str], **where: object) -> Samples:
+    return metric_of(runs, "utility_percent", policies, **where)
 
 
 def most_utility(runs: pl.DataFrame, load: int) -> Samples:
@@ -80,7 +79,7 @@ def most_utility(runs: pl.DataFrame, load: int) -> Samples:
 
 def min_min_percent(runs: pl.DataFrame, load: int) -> Samples:
     """What Min-Min Comp earns at a load, nothing dropped."""
-    return _percent(runs, "min-min-comp", load=load, threshold=0.0)
+    return percent_of(runs, "min-min-comp", load=load, threshold=0.0)
 
 
 def _maximum(load: int) -> Claim:
@@ -93,7 +92,7 @@ def _maximum(load: int) -> Claim:
     )
 
 
-def _min_min(claim: str, load: int, published: float, standing: Standing = "") -> Claim:
+def min_min(claim: str, load: int, published: float, standing: Standing = "") -> Claim:
     return Claim(
         claim,
         f"percent of maximum utility of Min-Min Comp at {load:,} tasks a day, no dropping",
@@ -109,7 +108,7 @@ def _families(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     return [
         (
             f"{better} over {worse} at {load:,}",
-            _percent(runs, better, load=load) - _percent(runs, worse, load=load),
+            percent_of(runs, better, load=load) - percent_of(runs, worse, load=load),
         )
         for load in LOADS
         for better, worse in pairs
@@ -118,13 +117,13 @@ def _families(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
 
 def batch_gain(runs: pl.DataFrame) -> Samples:
     """What batch policies earn more than smart immediate ones at 33,000 tasks a day, in percent."""
-    return gain(_percent(runs, BATCH, load=33_000), _percent(runs, SMART, load=33_000))
+    return gain(percent_of(runs, BATCH, load=33_000), percent_of(runs, SMART, load=33_000))
 
 
 def _mostly_special(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     """The share of utility from special-purpose machines above one half, for both policies at both loads."""
     return [
-        (f"{policy} at {load:,}", _metric(runs, "group_percent:special", policy, load=load) - 50.0)
+        (f"{policy} at {load:,}", metric_of(runs, "group_percent:special", policy, load=load) - 50.0)
         for policy, load in product(("max-util", "max-upt"), LOADS)
     ]
 
@@ -171,8 +170,8 @@ def _fig_2_5(world: Reading) -> Experiment:
         "utility-by-policy",
         (
             *_FIG_2_5,
-            _min_min("2.5", 33_000, 53.13, world.fitted),
-            _min_min("2.6", 50_000, 41.26, world.fitted),
+            min_min("2.5", 33_000, 53.13, world.fitted),
+            min_min("2.6", 50_000, 41.26, world.fitted),
         ),
     )
 
@@ -184,10 +183,10 @@ def _best_at(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     """Threshold 1.5 against the best other one, for every policy that looks at the machines."""
     found = []
     for policy in (*SMART, *BATCH):
-        others = {other: _percent(runs, policy, threshold=other) for other in THRESHOLDS if other != 1.5}
+        others = {other: percent_of(runs, policy, threshold=other) for other in THRESHOLDS if other != 1.5}
         rival = best_by_mean(others)
         name = next(other for other, samples in others.items() if samples is rival)
-        found.append((f"{policy} at 1.5 over {name:g}", _percent(runs, policy, threshold=1.5) - rival))
+        found.append((f"{policy} at 1.5 over {name:g}", percent_of(runs, policy, threshold=1.5) - rival))
     return found
 
 
@@ -195,13 +194,13 @@ def dropping_gain(runs: pl.DataFrame) -> Samples:
     """What Max Util and Max UPT earn more at threshold 1.5 than without dropping, in percent."""
     policies = ["max-util", "max-upt"]
     where = {"load": 50_000}
-    return gain(_percent(runs, policies, threshold=1.5, **where), _percent(runs, policies, threshold=0.0, **where))
+    return gain(percent_of(runs, policies, threshold=1.5, **where), percent_of(runs, policies, threshold=0.0, **where))
 
 
 def _worse_by_met(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     """Every other policy that looks at the machines against every MET-based one, at threshold 1.5."""
     return [
-        (f"{other} over {met}", _percent(runs, other, threshold=1.5) - _percent(runs, met, threshold=1.5))
+        (f"{other} over {met}", percent_of(runs, other, threshold=1.5) - percent_of(runs, met, threshold=1.5))
         for other, met in product(NOT_MET_BASED, MET_BASED)
     ]
 
@@ -210,7 +209,7 @@ def _alike_above(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     """Less than five points between the best and the worst of the policies, at 1.5 and above."""
     found = []
     for threshold in (1.5, 3.0, 5.0):
-        percents = [_percent(runs, policy, threshold=threshold) for policy in NOT_MET_BASED]
+        percents = [percent_of(runs, policy, threshold=threshold) for policy in NOT_MET_BASED]
         means = [samples.mean() for samples in percents]
         best, worst = percents[means.index(max(means))], percents[means.index(min(means))]
         found.append((f"5 points less the spread at {threshold:g}", 5.0 - (best - worst)))
@@ -221,7 +220,7 @@ def _more_sensitive(runs: pl.DataFrame, batch: list[str], highest: float) -> lis
     """The range of means of every smart policy over that of every batch policy, over thresholds up to the highest."""
 
     def sensitivity(policy: str) -> Samples:
-        return spread(_percent(runs, policy, threshold=value) for value in THRESHOLDS if value <= highest)
+        return spread(percent_of(runs, policy, threshold=value) for value in THRESHOLDS if value <= highest)
 
     return [
         (f"range of {smart} over {other}", sensitivity(smart) - sensitivity(other))
@@ -304,7 +303,7 @@ def _fewest_types(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     return [
         (
             f"K = 1 over {k}",
-            _percent(runs, "k-best-types", best_types=1) - _percent(runs, "k-best-types", best_types=k),
+            percent_of(runs, "k-best-types", best_types=1) - percent_of(runs, "k-best-types", best_types=k),
         )
         for k in (2, 3, 5, 9)
     ]
@@ -314,210 +313,19 @@ K_BEST = Experiment(
     "k-best",
     "Percent of maximum utility of K-Best Types by K at 50,000 tasks a day",
     "Friese 2.7.1",
-    f"{_READING}; dropping threshold 0.5, because the text does not say at which one K was chosen",
+    f"{FREE_DAY}; dropping threshold 0.5, because the text does not say at which one K was chosen",
     "utility-by-policy",
     (Claim("2.16", "K-Best Types earns most with K = 1", "K = 1", ordering(_fewest_types)),),
 )
 
 
-def _late_percent(runs: pl.DataFrame, policies: list[str], load: int) -> Samples:
-    """Late events in percent of all, averaged over some policies, at a load without dropping."""
-    where = {"load": load, "threshold": 0.0}
-    shares = [
-        _metric(runs, "late_events", policy, **where) / _metric(runs, "mapping_events", policy, **where)
-        for policy in policies
-    ]
-    return np.asarray(100 * np.mean(shares, axis=0))
-
-
-def _fewest_events(runs: pl.DataFrame) -> Samples:
-    """Mapping events of the policy, load and dropping threshold above 0 that has the fewest, in each trial."""
-    cases = product(BATCH, LOADS, (0.05, 0.5))
-    events = [_metric(runs, "mapping_events", p, load=load, threshold=threshold) for p, load, threshold in cases]
-    return np.asarray(np.min(events, axis=0))
-
-
-def _collapse(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
-    """The quicker batch policies against both Max-Max ones at the higher load without dropping."""
-    where = {"load": 50_000, "threshold": 0.0}
-    return [
-        (f"{quick} over {slow}", _percent(runs, quick, **where) - _percent(runs, slow, **where))
-        for quick, slow in product(("min-min-comp", "met-max-util-max-upt"), ("max-max-util", "max-max-upt"))
-    ]
-
-
-FIG_2_7 = Experiment(
-    "fig-2.7",
-    "Mapping events and utility of policies whose mapping takes time",
-    "Friese 2.7.2, 2.7.3 and app. G",
-    "an event takes seconds by the size of its batch, for each batch policy as table G.1 says at threshold 0.5; "
-    f"of an immediate policy it takes the milliseconds of that table at 50,000 tasks a day; {_WORLD}",
-    "utility-by-threshold",
-    (
-        Claim(
-            "2.7",
-            "mapping events of Max-Max Util and Max-Max UPT at 50,000 tasks a day, no dropping",
-            "about 200",
-            number(
-                200.0,
-                lambda runs: _metric(
-                    runs, "mapping_events", ["max-max-util", "max-max-upt"], load=50_000, threshold=0.0
-                ),
-            ),
-        ),
-        Claim(
-            "2.7",
-            "Max-Max Util and Max-Max UPT earn very little at 50,000 tasks a day, no dropping",
-            "very low",
-            ordering(_collapse),
-            "read as: less than the batch policies that map faster",
-        ),
-        Claim(
-            "2.8",
-            "mapping events of Min-Min Comp at 33,000 tasks a day, no dropping",
-            "1,440",
-            number(1440.0, lambda runs: _metric(runs, "mapping_events", "min-min-comp", load=33_000, threshold=0.0)),
-        ),
-        Claim(
-            "2.12",
-            "mapping events of batch policies with any dropping",
-            "1,440",
-            number(1440.0, _fewest_events),
-            "the fewest of any policy and load at thresholds 0.05 and 0.5; higher ones leave smaller batches. The "
-            "times of events come from table G.1 at threshold 0.5, where none is near a minute",
-            "constructed",
-        ),
-        Claim(
-            "2.21",
-            "mapping events that come late at 33,000 tasks a day, no dropping, on average over the policies",
-            "32 %",
-            number(32.0, lambda runs: _late_percent(runs, BATCH, 33_000), " %"),
-        ),
-        Claim(
-            "2.9",
-            "mapping events of immediate policies that come late at 50,000 tasks a day, no dropping, on average",
-            "0.5 %",
-            number(0.5, lambda runs: _late_percent(runs, [*NAIVE, *SMART], 50_000), " %"),
-            "an event takes what table G.1 has for the policy at this load and threshold 0.5, 0.15 to 0.33 ms",
-        ),
-        _min_min("2.5", 33_000, 53.13),
-        _min_min("2.6", 50_000, 41.26),
-    ),
-)
-
-TRIGGERS = [
-    "each arrival",
-    "2 arrivals or 0.0576 min",
-    "35 arrivals or 1 min",
-    "70 arrivals or 2 min",
-    "347 arrivals or 10 min",
-]
-
-
-def _sooner_is_better(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
-    first, *others = TRIGGERS
-    return [
-        (
-            f"{policy}: {first} over {other}",
-            _percent(runs, policy, variant=first) - _percent(runs, policy, variant=other),
-        )
-        for policy, other in product(BATCH, others)
-    ]
-
-
-def _little_gain(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
-    """Two points less what mapping at each arrival gains over mapping each minute."""
-    gains = [
-        _percent(runs, policy, variant=TRIGGERS[0]) - _percent(runs, policy, variant="35 arrivals or 1 min")
-        for policy in BATCH
-    ]
-    return [(f"2 points less the gain of {policy}", 2.0 - gain) for policy, gain in zip(BATCH, gains, strict=True)]
-
-
-FIG_2_8 = Experiment(
-    "fig-2.8",
-    "Percent of maximum utility of batch policies by what triggers mapping at 50,000 tasks a day",
-    "Friese 2.7.4",
-    _READING,
-    "utility-by-policy",
-    (
-        Claim("2.18", "mapping at each arrival earns most", "each arrival", ordering(_sooner_is_better)),
-        Claim(
-            "2.18",
-            "mapping at each arrival earns little more than each minute",
-            "marginal",
-            ordering(_little_gain),
-            "read as: less than 2 points of the maximum utility",
-        ),
-    ),
-)
-
 FIG_G_1 = Experiment(
     "fig-g.1",
     "Percent of maximum utility by policy and dropping threshold at 33,000 tasks a day",
     "Friese app. G",
-    f"{_READING}; the claims of fig. 2.6 that are said to show at this load too",
+    f"{FREE_DAY}; the claims of fig. 2.6 that are said to show at this load too",
     "utility-by-threshold",
     tuple(claim for claim in _FIG_2_6 if claim.id != "2.11"),
-)
-
-PUBLISHED_MS = {
-    "random": (0.14, 0.15),
-    "round-robin": (0.14, 0.15),
-    "max-util": (0.20, 0.22),
-    "max-upt": (0.30, 0.33),
-    "met-random": (0.20, 0.22),
-    "met-max-util": (0.20, 0.22),
-    "min-min-comp": (9.76, 46.66),
-    "sufferage": (57.32, 280.09),
-    "max-max-util": (51.64, 316.47),
-    "max-max-upt": (64.2, 319.61),
-    "met-max-util-max-upt": (23.68, 66.22),
-}
-"""Table G.1: milliseconds per mapping event at 33,000 and at 50,000 tasks a day."""
-
-
-def _event_us(runs: pl.DataFrame, policy: str, load: int) -> Samples:
-    """Microseconds per mapping event: events are those of the counted 24 h of a run of 26 h."""
-    mapping_s = _metric(runs, "mapping_s", policy, load=load)
-    return 1e6 * mapping_s * (24 / 26) / _metric(runs, "mapping_events", policy, load=load)
-
-
-def _slower(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
-    """Every two policies of which one is published to take at least twice the other's time, at both loads."""
-    return [
-        (f"{slow} over {fast} at {load:,}", _event_us(runs, slow, load) - _event_us(runs, fast, load))
-        for at, load in enumerate(LOADS)
-        for slow, fast in product(PUBLISHED_MS, PUBLISHED_MS)
-        if PUBLISHED_MS[slow][at] >= 2 * PUBLISHED_MS[fast][at]
-    ]
-
-
-def _published_time(policy: str, published_ms: tuple[float, float]) -> Claim:
-    return Claim(
-        "2.20",
-        f"time per mapping event of {policy} at 33,000 / 50,000 tasks a day",
-        f"{published_ms[0]} / {published_ms[1]} ms",
-        beside(lambda runs: [_event_us(runs, policy, load) for load in LOADS], " µs"),
-    )
-
-
-TABLE_G_1 = Experiment(
-    "table-g.1",
-    "Time per mapping event at dropping threshold 0.5, two loads",
-    "Friese app. G",
-    f"our own times on this computer, those of the whole run by its events; {_WORLD}",
-    "utility-by-policy",
-    (
-        Claim(
-            "2.20",
-            "which policies take longer than which others for a mapping event",
-            "table G.1",
-            ordering(_slower, " µs"),
-            "pairs whose published times differ by a factor of two or more, at both loads",
-        ),
-        *(_published_time(policy, published_ms) for policy, published_ms in PUBLISHED_MS.items()),
-    ),
 )
 
 
@@ -525,7 +333,7 @@ def _alike_permuted(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     """One point less what permuting gains, and less what it loses."""
     found = []
     for policy, permuted in product(BATCH, (2, 3, 5)):
-        gain = _percent(runs, policy, permuted=permuted) - _percent(runs, policy, permuted=1)
+        gain = percent_of(runs, policy, permuted=permuted) - percent_of(runs, policy, permuted=1)
         found.append((f"1 point less the gain of {policy} from {permuted}", 1.0 - gain))
         found.append((f"1 point less the loss of {policy} from {permuted}", 1.0 + gain))
     return found
@@ -535,7 +343,7 @@ APP_A = Experiment(
     "app-a",
     "Percent of maximum utility of batch policies by how many first tasks of each queue are permuted",
     "Friese app. A",
-    f"{_READING}; 50,000 tasks a day, because the text does not say",
+    f"{FREE_DAY}; 50,000 tasks a day, because the text does not say",
     "utility-by-policy",
     (
         Claim(
@@ -557,7 +365,7 @@ def _critical_share(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     found = []
     for policy, threshold in product(FAR_APART, FAR_THRESHOLDS):
         names = ("priority_percent:critical", "tasks_arrived:critical", "utility")
-        percent, arrived, utility = (_metric(runs, name, policy, threshold=threshold) for name in names)
+        percent, arrived, utility = (metric_of(runs, name, policy, threshold=threshold) for name in names)
         share = percent * arrived * 1000.0 / utility
         found.append((f"{policy} at {threshold:g}", share - 50.0))
     return found
@@ -567,7 +375,7 @@ def _enough_by_critical(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     """What is earned with critical tasks alone, above half of what is earned at the best threshold."""
     found = []
     for policy in FAR_APART:
-        percents = [_percent(runs, policy, threshold=threshold) for threshold in FAR_THRESHOLDS]
+        percents = [percent_of(runs, policy, threshold=threshold) for threshold in FAR_THRESHOLDS]
         best = max(percents, key=lambda samples: float(np.nanmean(samples)))
         found.append((policy, percents[-1] - best / 2))
     return found
@@ -577,7 +385,7 @@ APP_H = Experiment(
     "app-h",
     "Percent of maximum utility by policy and dropping threshold with priorities of 1000, 100, 10 and 1",
     "Friese app. H",
-    f"{_READING}; 50,000 tasks a day, because the text does not say",
+    f"{FREE_DAY}; 50,000 tasks a day, because the text does not say",
     "utility-by-threshold",
     (
         Claim(
