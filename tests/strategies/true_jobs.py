@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from joulewise.study.catalogue import machovec
+from joulewise.study.catalogue import machovec, machovec_map
 from tests.strategies.claims import Cells, Metrics, Table
 
 
@@ -31,7 +31,7 @@ def _leniencies(run: Cells, best: float) -> Metrics:
 
 
 def _map(run: Cells) -> Metrics:
-    filtered, leniency = run[machovec.FILTER], run[machovec.LENIENCY]
+    filtered, leniency = run[machovec_map.FILTER], run[machovec.LENIENCY]
     earned = {"per-task": 80.0 - abs(leniency - 2.0), "per-resource": 85.0 - abs(leniency - 4.0)}
     return {"utility_percent": earned.get(filtered, 70.0), "energy_j": 12e9 / 0.7}
 
