@@ -268,9 +268,9 @@ RISING = Experiment(
     "ours-rising",
     "Utilities that rise before they fall: what that costs, and whether waiting for the peak pays",
     SOURCE,
-    "worlds of Friese 2015, chapter 2, at 33,000 tasks a day; dropping threshold 0.5; rising: half of the tasks are worth nothing on arrival "
-    "and rise evenly for two mean execution times of their type, after which their first interval begins; a task is "
-    "dropped by what it can still earn",
+    "worlds of Friese 2015, chapter 2, at 33,000 tasks a day; dropping threshold 0.5; rising: half of the tasks are "
+    "worth nothing on arrival and rise evenly for two mean execution times of their type, after which their first "
+    "interval begins; a task is dropped by what it can still earn",
     "utility-by-setting",
     (
         Claim(
