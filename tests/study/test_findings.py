@@ -12,10 +12,13 @@ from joulewise.errors import InputError
 from joulewise.measure.analysis.published import CHAPTER_8
 from joulewise.study.catalogue import EXPERIMENTS, Experiment
 from joulewise.study.catalogue.characteristics import NUMBER, ORDERING, characteristics
+from joulewise.study.catalogue.kept import KEPT, kept_records, packed
 from joulewise.study.catalogue.page import filled, totals, unfilled
-from joulewise.study.catalogue.record import KEPT, FindingsRecord, read_records
+from joulewise.study.catalogue.record import FindingsRecord, read_records
 from joulewise.verdicts import ClaimFinding
+from tests.strategies.claims import runs_of
 from tests.strategies.sources import PACKAGE
+from tests.strategies.true_tables import TRUE
 
 DOCUMENTED = PACKAGE.parents[1] / "docs" / "reproduction.md"
 PAGE = """Words.
@@ -71,12 +74,20 @@ def test_totals_count_a_claim_once_by_its_worst_and_its_best_verdict() -> None:
     assert counts["Joulewise", "worst"]["partly"] == "1"
 
 
+def test_runs_that_are_kept_are_judged_by_the_rules_of_today(tmp_path: Path) -> None:
+    runs, experiment = runs_of("k-best", TRUE["k-best"]), EXPERIMENTS["k-best"]
+    record("k-best", FAILS).write(tmp_path / "k-best.json")
+    assert kept_records(tmp_path, ["k-best"], EXPERIMENTS)["k-best"].findings == (FAILS,)
+    (tmp_path / "k-best.parquet").write_bytes(packed(runs))
+    assert list(kept_records(tmp_path, ["k-best"], EXPERIMENTS)["k-best"].findings) == experiment.findings(runs)
+
+
 def test_the_page_of_the_documentation_has_a_place_for_every_experiment() -> None:
     assert sorted(unfilled(DOCUMENTED.read_text(), {})) == sorted({*EXPERIMENTS, CHAPTER_8.id})
 
 
 def test_the_page_of_the_documentation_says_what_its_records_say() -> None:
-    records = read_records(DOCUMENTED.parent / KEPT / f"{name}.json" for name in all_experiments())
+    records = kept_records(DOCUMENTED.parent / KEPT, all_experiments(), EXPERIMENTS)
     assert records
     assert filled(DOCUMENTED.read_text(), records) == DOCUMENTED.read_text()
     for name, kept in records.items():

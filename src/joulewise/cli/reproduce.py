@@ -50,7 +50,8 @@ def reproduce(
 
     The entry `illustrations` is not run: it draws utility functions, queues and arrivals of a published world.
     Without ID, the experiments are listed. With --all, results lie in a folder by ID each, and what is finished is not
-    repeated. --page takes what was found by ID, or else by any experiment, and keeps it in findings/ beside the page.
+    repeated. --page takes what was found by ID, or else by any experiment, and keeps it with its runs in findings/
+    beside the page; all that is kept is judged by the rules of today.
     """
     _refuse_pairs(
         {"ID": experiment, "--all": every, "--rule": rule, "--page": page, "--smoke": smoke, "--trials": trials,
@@ -252,21 +253,23 @@ def _folders(experiment: str | None, out: Path | None, folder: Path) -> dict[str
 
 def _write_page(page: Path, folders: Mapping[str, Path], as_json: bool) -> None:
     from joulewise.files import write_changed
+    from joulewise.study.catalogue import EXPERIMENTS
+    from joulewise.study.catalogue.kept import KEPT, keep, kept_records
     from joulewise.study.catalogue.page import filled, unfilled
-    from joulewise.study.catalogue.record import FILE, KEPT, read_records
+    from joulewise.study.catalogue.record import FILE
     from joulewise.study.study import read_source
 
-    text = read_source(page, "give a page with places for findings")
-    kept = {name: page.parent / KEPT / f"{name}.json" for name in all_experiments()}
-    new = read_records(folder / FILE for folder in folders.values())
-    records = read_records(kept.values()) | new
+    text, kept = read_source(page, "give a page with places for findings"), page.parent / KEPT
+    new = [name for name, folder in folders.items() if (folder / FILE).is_file()]
+    for name in new:
+        keep(folders[name], kept, EXPERIMENTS.get(name))
+    records = kept_records(kept, all_experiments(), EXPERIMENTS)
     write_changed(page, filled(text, records))
-    for name, record in new.items():
-        record.write(kept[name])
+    for name in new:
         _copy_figure(name, folders[name], page.parent / "images" / f"{name}.png")
     left = unfilled(text, records)
     if as_json:
-        print_json({"page": str(page), "written": list(new), "left": left})
+        print_json({"page": str(page), "written": new, "left": left})
         return
     print(f"Page:     {page}, with {len(new)} new of {len(records)} experiments")
     if left:

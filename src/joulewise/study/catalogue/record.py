@@ -1,6 +1,6 @@
 """What an experiment found, when, with what and in how long: the files that pages of findings are written from.
 
-A record lies in the folder of its results and, once a page tells of it, in a folder beside the page: `KEPT`.
+A record lies in the folder of its results and, once a page tells of it, beside the page.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from joulewise.files import write_atomic
 from joulewise.units import count, duration
 from joulewise.verdicts import ClaimFinding
 
-FILE, KEPT = "findings.json", "findings"
+FILE = "findings.json"
 
 
 @dataclass(frozen=True)
