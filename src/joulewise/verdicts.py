@@ -5,9 +5,9 @@ reproduced* when the interval keeps out of these 2 %, and *undecided* when it is
 never helps a claim: of numbers that are 2 % off or more at most one in forty is called reproduced. An ordering is a
 list of differences claimed to be positive, each paired on equal trials. It is reproduced when all intervals lie above
 zero, not reproduced when one lies below, partly when half of them lie above and none below, and undecided else. A
-claim that speaks of most or of almost all needs more than half, or all but one, to lie above. Nothing is judged on
-fewer than five trials of a study. A claim about the machine or the mapper of its authors is not testable: our figure,
-if there is one, is shown beside it.
+claim that speaks of most or of almost all needs more than half, or all but one, to lie above, in each setting that it
+speaks of. Nothing is judged on fewer than five trials of a study, or where a trial lacks a result. A claim about the
+machine or the mapper of its authors is not testable: our figure, if there is one, is shown beside it.
 """
 
 from __future__ import annotations

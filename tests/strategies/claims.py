@@ -27,7 +27,7 @@ def cells_of(experiment: str) -> list[dict[str, Any]]:
     return [run.cells() for run in plan(EXPERIMENTS[experiment].study(LEAST_TRIALS))]
 
 
-def runs_of(experiment: str, table: Table) -> pl.DataFrame:
+def runs_of(experiment: str, table: Callable[[Cells], Mapping[str, float | None]]) -> pl.DataFrame:
     """The runs of an experiment with these metrics, a trifle different in each trial, so that there are intervals.
 
     Runs that differ in their trial alone have the same `point`.
@@ -35,13 +35,13 @@ def runs_of(experiment: str, table: Table) -> pl.DataFrame:
     rows, points = [], dict[str, int]()
     for cells in cells_of(experiment):
         settings = repr([item for item in cells.items() if item[0] not in _OF_TRIAL])
-        metrics = {name: _wobble(cells["trial"]) * value for name, value in table(cells).items()}
+        metrics = {name: _wobbled(cells["trial"], value) for name, value in table(cells).items()}
         rows.append({**cells, "point": points.setdefault(settings, len(points)), **metrics})
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _wobble(trial: int) -> float:
-    return 1 + 1e-6 * math.sin(3 * trial)
+def _wobbled(trial: int, value: float | None) -> float | None:
+    return None if value is None else (1 + 1e-6 * math.sin(3 * trial)) * value
 
 
 def verdicts(experiment: str, table: Table) -> dict[str, str]:

@@ -131,7 +131,9 @@ def test_every_claim_is_in_the_catalogue() -> None:
 
 def test_the_best_of_a_sweep_is_found_by_mean_and_by_trial() -> None:
     sweep = {0.1: np.array([1.0, 5.0, math.nan]), 0.5: np.array([2.0, 2.0, 2.0])}
-    assert judging.best_by_mean(sweep) is sweep[0.1]
+    assert judging.best_value(sweep) == 0.1
+    assert judging.best_by_mean(sweep).tolist() == pytest.approx([1.0, 5.0, math.nan], nan_ok=True)
+    assert [name for name, _ in judging.best_differences(sweep, sweep)] == ["", " (of means)"]
     assert judging.best_by_trial(sweep).tolist() == pytest.approx([0.5, 0.1, math.nan], nan_ok=True)
     assert judging.spread([np.array([1.0, 2.0]), np.array([4.0, 3.0])]).tolist() == [3.0, 1.0]
     assert judging.gain(np.array([3.0]), np.array([2.0])).tolist() == [50.0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from itertools import product
 
-import numpy as np
 import polars as pl
 
 from joulewise.study.catalogue.experiment import Experiment, Illustrations, Reading
@@ -13,6 +12,7 @@ from joulewise.study.catalogue.judging import (
     Claim,
     Samples,
     best_by_mean,
+    best_value,
     gain,
     number,
     ordering,
@@ -184,9 +184,8 @@ def _best_at(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     found = []
     for policy in (*SMART, *BATCH):
         others = {other: percent_of(runs, policy, threshold=other) for other in THRESHOLDS if other != 1.5}
-        rival = best_by_mean(others)
-        name = next(other for other, samples in others.items() if samples is rival)
-        found.append((f"{policy} at 1.5 over {name:g}", percent_of(runs, policy, threshold=1.5) - rival))
+        best = percent_of(runs, policy, threshold=1.5)
+        found.append((f"{policy} at 1.5 over {best_value(others):g}", best - best_by_mean(others)))
     return found
 
 
@@ -209,10 +208,8 @@ def _alike_above(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     """Less than five points between the best and the worst of the policies, at 1.5 and above."""
     found = []
     for threshold in (1.5, 3.0, 5.0):
-        percents = [percent_of(runs, policy, threshold=threshold) for policy in NOT_MET_BASED]
-        means = [samples.mean() for samples in percents]
-        best, worst = percents[means.index(max(means))], percents[means.index(min(means))]
-        found.append((f"5 points less the spread at {threshold:g}", 5.0 - (best - worst)))
+        between = spread(percent_of(runs, policy, threshold=threshold) for policy in NOT_MET_BASED)
+        found.append((f"5 points less the spread at {threshold:g}", 5.0 - between))
     return found
 
 
@@ -375,9 +372,8 @@ def _enough_by_critical(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     """What is earned with critical tasks alone, above half of what is earned at the best threshold."""
     found = []
     for policy in FAR_APART:
-        percents = [percent_of(runs, policy, threshold=threshold) for threshold in FAR_THRESHOLDS]
-        best = max(percents, key=lambda samples: float(np.nanmean(samples)))
-        found.append((policy, percents[-1] - best / 2))
+        percents = {threshold: percent_of(runs, policy, threshold=threshold) for threshold in FAR_THRESHOLDS}
+        found.append((policy, percents[FAR_THRESHOLDS[-1]] - best_by_mean(percents) / 2))
     return found
 
 

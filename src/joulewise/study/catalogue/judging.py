@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from joulewise.confidence import student_quantile
 from joulewise.verdicts import (
@@ -20,10 +21,12 @@ from joulewise.verdicts import (
     Wanted,
     of_number,
     of_positive,
+    worst,
 )
 
 Samples: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 Judge: TypeAlias = Callable[[pl.DataFrame], tuple[str, Verdict]]
+Value = TypeVar("Value")
 Differences: TypeAlias = Callable[[pl.DataFrame], Sequence[tuple[str, Samples]]]
 
 
@@ -91,9 +94,22 @@ def gain(samples: Samples, over: Samples) -> Samples:
     return 100 * (samples / over - 1)
 
 
-def best_by_mean(by_value: Mapping[float, Samples]) -> Samples:
-    """Of the samples of a sweep those with the highest mean."""
-    return max(by_value.values(), key=lambda samples: float(np.nanmean(samples)))
+def best_value(by_value: Mapping[Value, Samples]) -> Value:
+    """The swept value with the highest mean over the trials that have all of them, the first of equals."""
+    table = np.stack(list(by_value.values()))
+    return list(by_value)[int(table[:, _is_complete(table)].sum(axis=1).argmax())]
+
+
+def best_by_mean(by_value: Mapping[Value, Samples]) -> Samples:
+    """Of the samples of a sweep those with the highest mean; NaN where a trial lacks a value."""
+    table = np.stack(list(by_value.values()))
+    return np.where(_is_complete(table), by_value[best_value(by_value)], math.nan)
+
+
+def _is_complete(table: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which trials have all of some samples."""
+    complete: NDArray[np.bool_] = ~np.isnan(table).any(axis=0)
+    return complete
 
 
 def best_by_trial(by_value: Mapping[float, Samples]) -> Samples:
@@ -103,10 +119,26 @@ def best_by_trial(by_value: Mapping[float, Samples]) -> Samples:
     return np.where(np.isnan(table).any(axis=0), math.nan, np.array(list(by_value))[best])
 
 
+def best_differences(higher: Mapping[float, Samples], lower: Mapping[float, Samples]) -> list[tuple[str, Samples]]:
+    """The best value of one sweep less that of another: of each trial, and of the means."""
+    by_trial = best_by_trial(higher) - best_by_trial(lower)
+    return [("", by_trial), (" (of means)", np.full_like(by_trial, best_value(higher) - best_value(lower)))]
+
+
 def spread(several: Iterable[Samples]) -> Samples:
-    """The samples with the highest mean less those with the lowest."""
-    ordered = sorted(several, key=lambda samples: float(np.nanmean(samples)))
-    return ordered[-1] - ordered[0]
+    """The samples with the highest mean less those with the lowest; NaN where a trial lacks a value.
+
+    Which they are is decided on every other trial for the trials between: chosen and measured on the same trials,
+    noise alone would have a spread.
+    """
+    table = np.stack(list(several))
+    complete, is_odd = _is_complete(table), np.arange(table.shape[1]) % 2 == 1
+    found = np.full(table.shape[1], math.nan)
+    for judged in (is_odd, ~is_odd):
+        sums = table[:, complete & ~judged].sum(axis=1)
+        differences = table[sums.argmax()] - table[sums.argmin()]
+        found[complete & judged] = differences[complete & judged]
+    return found
 
 
 def interval(samples: Samples) -> tuple[float, IntervalEnds]:
@@ -131,12 +163,14 @@ def spelled(samples: Samples, unit: str = "") -> str:
 
 
 def _judged_on(several: Sequence[Samples], judged: Callable[[], tuple[str, Verdict]]) -> tuple[str, Verdict]:
-    """What is judged where there are trials enough; without intervals nothing is even told."""
-    fewest = min(map(n_valued, several), default=0)
+    """What is judged where there are trials enough and none lacks a result; without intervals nothing is even told."""
+    fewest, n_trials = min(map(n_valued, several), default=0), max((samples.size for samples in several), default=0)
     if fewest < 2:
         return "fewer than two trials have a result", "not judged"
     ours, verdict = judged()
-    return (ours, verdict) if fewest >= LEAST_TRIALS or verdict == "not testable" else (ours, "not judged")
+    lacking = f"; only {fewest} of {n_trials} trials have a result" if fewest < n_trials else ""
+    is_judged = verdict == "not testable" or (fewest >= LEAST_TRIALS and not lacking)
+    return f"{ours}{lacking}", verdict if is_judged else "not judged"
 
 
 def number(published: float, samples_of: Callable[[pl.DataFrame], Samples], unit: str = "") -> Judge:
@@ -161,6 +195,17 @@ def ordering(differences_of: Differences, unit: str = " points", wanted: Wanted 
             return f"{held}; the smallest difference: {spelled(smallest, unit)} ({name})", verdict
 
         return _judged_on([samples for _, samples in differences], judged)
+
+    return judge
+
+
+def in_each(settings: Mapping[str, Differences], unit: str = " points", wanted: Wanted = "all") -> Judge:
+    """Judge differences that are claimed to be positive in each of some settings; the worst verdict counts."""
+
+    def judge(runs: pl.DataFrame) -> tuple[str, Verdict]:
+        judged = {name: ordering(differences, unit, wanted)(runs) for name, differences in settings.items()}
+        words = "; ".join(f"{name}: {ours}" for name, (ours, _) in judged.items())
+        return words, worst(verdict for _, verdict in judged.values())
 
     return judge
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 
 from joulewise.study.catalogue.experiment import Experiment
-from joulewise.study.catalogue.judging import Claim, Samples, best_by_mean, gain, ordering, sampled
+from joulewise.study.catalogue.judging import Claim, Samples, best_by_mean, best_value, gain, ordering, sampled
 
 SOURCE = "Joulewise"
 LOADS = (33_000, 50_000)
@@ -25,8 +24,7 @@ def _by_threshold(runs: pl.DataFrame, variant: str, policy: str, load: int) -> d
 def _chosen_for(runs: pl.DataFrame, variant: str, policy: str, load: int, chosen_at: int) -> Samples:
     """What is earned at a load with the threshold that is best, on average, at another."""
     there = _by_threshold(runs, variant, policy, chosen_at)
-    best = max(there, key=lambda threshold: float(np.nanmean(there[threshold])))
-    return _by_threshold(runs, variant, policy, load)[best]
+    return _by_threshold(runs, variant, policy, load)[best_value(there)]
 
 
 def _follows_better(runs: pl.DataFrame, bursts: str = "") -> list[tuple[str, Samples]]:
@@ -150,8 +148,9 @@ def _lead(runs: pl.DataFrame, variant: str) -> list[tuple[str, Samples]]:
 
 
 def _lead_grows(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
-    before = dict(_lead(runs, SAME))
-    return [(rival, lead - before[rival]) for rival, lead in _lead(runs, NIGHT)]
+    before, after = dict(_lead(runs, SAME)), dict(_lead(runs, NIGHT))
+    grown = [(f"{rival}, more than before", after[rival] - before[rival]) for rival in after]
+    return [*after.items(), *grown]
 
 
 def _possible(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
@@ -261,7 +260,7 @@ def _patience_pays(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
 
 def _prices_lead_grows(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     rising, falling = (_gain_over_upt(runs, "prices", variant) for variant in ("rising", "falling"))
-    return [("the lead where utilities rise over that where they fall", rising - falling)]
+    return [("the lead where utilities rise", rising), ("over that where they fall", rising - falling)]
 
 
 RISING = Experiment(
@@ -315,9 +314,10 @@ def _suspending(runs: pl.DataFrame, variant: str, rival: str) -> list[tuple[str,
 
 
 def _keeps_most(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
-    """Half of what free suspending gains, in percent, is less than what suspending with checkpoints gains."""
-    free = dict(_suspending(runs, "free", "never"))
-    return [(name, lead - free[name] / 2) for name, lead in _suspending(runs, "30 s", "never")]
+    """Free suspending gains, and suspending with checkpoints gains more than half of that, in percent."""
+    free, left = dict(_suspending(runs, "free", "never")), dict(_suspending(runs, "30 s", "never"))
+    kept = [(f"{name}, more than half of that", left[name] - free[name] / 2) for name in free]
+    return [*free.items(), *kept]
 
 
 PREEMPTION = Experiment(

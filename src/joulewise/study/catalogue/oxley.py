@@ -54,10 +54,13 @@ def _overestimated(*methods: str) -> Differences:
 
 
 def _kept(methods: tuple[str, ...], metric: str, rounding: float) -> Differences:
-    """The rounding that is allowed, less how far plans go beyond a limit; a run without a plan goes far beyond."""
-    return lambda runs: [
-        (method, np.minimum(np.nan_to_num(_of(runs, metric, method), nan=-_FAR), 0) + rounding) for method in methods
-    ]
+    """The rounding that is allowed, less how far the worst plan goes beyond a limit; no plan at all goes far beyond."""
+
+    def of_the_worst(runs: pl.DataFrame, method: str) -> Samples:
+        beyond = np.nan_to_num(_of(runs, metric, method), nan=-_FAR)
+        return np.full_like(beyond, min(beyond.min(), 0.0) + rounding)
+
+    return lambda runs: [(method, of_the_worst(runs, method)) for method in methods]
 
 
 def _spread(runs: pl.DataFrame) -> list[tuple[str, Samples]]:

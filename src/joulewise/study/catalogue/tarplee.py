@@ -73,9 +73,9 @@ def _over_the_front(runs: pl.DataFrame, ratio: float) -> Samples:
 
 
 def _on_the_front(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
-    """A hundredth of a percent less what schedules off the front gain, at ratios from 1 on."""
+    """A hundredth of a percent less how far the most profit is from that on the front, at ratios from 1 on."""
     return [
-        (f"ratio {ratio:g}", _SAME_PERCENT - _over_the_front(runs, ratio))
+        (f"ratio {ratio:g}", _SAME_PERCENT - np.abs(_over_the_front(runs, ratio)))
         for ratio in _swept(runs, RATIO)
         if ratio >= 1
     ]
@@ -150,6 +150,18 @@ def _ends_and_knee(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
         (
             "1 % less the makespan above the least at 1.5",
             _END_PERCENT - _above(runs, *fastest, ratio=MAKESPAN_END, variant=FREE),
+        ),
+        (
+            "energy at 1.5 over that at 1.01",
+            _above(runs, *cheapest, ratio=MAKESPAN_END, variant=FREE)
+            - _above(runs, *cheapest, ratio=ENERGY_END, variant=FREE)
+            - _END_PERCENT,
+        ),
+        (
+            "makespan at 1.01 over that at 1.5",
+            _above(runs, *fastest, ratio=ENERGY_END, variant=FREE)
+            - _above(runs, *fastest, ratio=MAKESPAN_END, variant=FREE)
+            - _END_PERCENT,
         ),
         ("energy above the least at 1.2", _above(runs, *cheapest, ratio=KNEE, variant=FREE) - _SAME_PERCENT),
         ("makespan above the least at 1.2", _above(runs, *fastest, ratio=KNEE, variant=FREE) - _SAME_PERCENT),
