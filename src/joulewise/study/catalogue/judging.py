@@ -108,8 +108,7 @@ def best_by_mean(by_value: Mapping[Value, Samples]) -> Samples:
 
 def _is_complete(table: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which trials have all of some samples."""
-    complete: NDArray[np.bool_] = ~np.isnan(table).any(axis=0)
-    return complete
+    return np.asarray(~np.isnan(table).any(axis=0))
 
 
 def best_by_trial(by_value: Mapping[float, Samples]) -> Samples:
