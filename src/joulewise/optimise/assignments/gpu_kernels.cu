@@ -70,7 +70,7 @@ __device__ int machine_of(bits64 key, int n_machines) {
 }
 
 // One block per child: its tasks by machine, then by order, then by arrival, as (task, row of the tables of chances).
-// It sorts in `keys`, or without them in its shared memory; `n_keys` is a power of two that is n_tasks or more, and 128 or more.
+// It sorts in `keys`, or without them in its shared memory; `n_keys` is a power of two, n_tasks and OF_WARP at least.
 extern "C" __global__ void arrange(int n_tasks, int n_keys, int n_rows, int n_machines, int n_choices, const int* rows,
                                    const int* genes, const int* task_type, const int* machine, const int* choice,
                                    bits64* keys, int* first, int2* sequence) {

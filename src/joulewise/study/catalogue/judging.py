@@ -115,7 +115,7 @@ def best_by_trial(by_value: Mapping[float, Samples]) -> Samples:
     """The swept value that is best in each trial, the first of equals; NaN where a trial lacks a value."""
     table = np.stack(list(by_value.values()))
     best = np.argmax(np.nan_to_num(table, nan=-math.inf), axis=0)
-    return np.where(np.isnan(table).any(axis=0), math.nan, np.array(list(by_value))[best])
+    return np.where(_is_complete(table), np.array(list(by_value))[best], math.nan)
 
 
 def best_differences(higher: Mapping[float, Samples], lower: Mapping[float, Samples]) -> list[tuple[str, Samples]]:
