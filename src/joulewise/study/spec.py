@@ -66,10 +66,15 @@ class Part:
     def cells(self) -> dict[str, object]:
         """The section as columns of a run's row: dotted names with the unit at the end."""
         owner: type = type(self.parameters)
-        hints = hints_of(owner)
         values = {field.name: getattr(self.parameters, field.name) for field in dataclasses.fields(self.parameters)}
-        tables = {name: dict(value) for name, value in values.items() if table_of(hints[name])}
+        tables = {name: dict(values[name]) for name in _table_fields(owner)}
         return {f"{self.section}.{name}": _cell(value) for name, value in {**values, **tables}.items()}
+
+
+@cache
+def _table_fields(owner: type) -> tuple[str, ...]:
+    """The fields of a section's parameters that are tables of their own."""
+    return tuple(name for name, hint in hints_of(owner).items() if table_of(hint))
 
 
 @cache

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_, or_
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -52,11 +54,11 @@ def per_trial(runs: pl.DataFrame, metric: str, where: Mapping[str, object]) -> S
     A trial of which a run failed has no value (NaN).
     """
     choices = {column: wanted if isinstance(wanted, list) else [wanted] for column, wanted in where.items()}
-    matches = [pl.any_horizontal(pl.col(column) == value for value in choices[column]) for column in choices]
-    found = runs.select("trial", metric, *({*choices} - {"trial", metric})).filter(*matches)
-    complete = pl.when(pl.col(metric).null_count() == 0).then(pl.col(metric).mean()).alias(metric)
-    means = found.group_by("trial").agg(complete).sort("trial")
-    return means[metric].cast(pl.Float64).fill_null(math.nan).to_numpy()
+    matches = [reduce(or_, [runs[column] == value for value in values]) for column, values in choices.items()]
+    chosen = reduce(and_, matches, runs["trial"] >= 0)
+    _, group, sizes = np.unique(runs["trial"].filter(chosen).to_numpy(), return_inverse=True, return_counts=True)
+    values = runs[metric].filter(chosen).cast(pl.Float64).to_numpy()  # NaN where a run failed
+    return np.asarray(np.bincount(group, values, sizes.size) / sizes)
 
 
 _KEYS = {
