@@ -1,6 +1,7 @@
 # Everything runs in .venv, made from the committed lock; nothing needs to be installed beforehand but Python.
 PYTHON ?= python3
-WORKERS ?= 2
+# One more than two cores have use for: tests wait for browsers, for other processes and for kernels being compiled.
+WORKERS ?= 3
 CASES ?= 100
 
 VENV := .venv
