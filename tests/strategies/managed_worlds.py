@@ -275,6 +275,8 @@ def preempting_scenarios(draw: st.DrawFn) -> ManagedScenario:
         system = replace(system, standby=replace(system.standby, sleep_after_s=np.full(system.n_machine_types, np.inf)))
     work = draw(windowed_workloads(unit_s))
     worths = draw(st.lists(st.sampled_from((1.0, 16.0)), min_size=work.n_tasks, max_size=work.n_tasks))
+    if draw(st.booleans()):
+        worths.sort()  # who comes later is worth more
     world = World(system, replace(work, scale=work.scale * worths))
     overhead_s = multiples(unit_s / 4, 0, 4)
     settings = draw(common_settings(unit_s, system)) | {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -118,6 +119,17 @@ def test_running_a_finished_study_again_writes_nothing(small_copy: Path) -> None
 def test_a_study_with_another_text_and_the_same_runs_gets_its_new_heading(small_copy: Path) -> None:
     run_study(small(lambda text: text + "# a remark\n"), small_copy, 1)
     assert (small_copy / "study.toml").read_text().endswith("# a remark\n")
+
+
+def test_results_of_another_machine_say_that_it_computed_them(small_copy: Path) -> None:
+    marker = small_copy / "study.json"
+    about = json.loads(marker.read_text()) | {"python": "3.99.0", "machine": "another", "study_folder": "/elsewhere"}
+    marker.write_text(json.dumps(about))
+    found = run_small(small_copy).about
+    assert {key: found[key] for key in ("python", "machine", "run_at")} == {
+        key: about[key] for key in ("python", "machine", "run_at")
+    }
+    assert found["study_folder"] != "/elsewhere"
 
 
 def test_asking_for_more_details_computes_only_the_runs_that_lack_them(small_copy: Path) -> None:

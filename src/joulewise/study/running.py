@@ -23,7 +23,7 @@ from joulewise.study.planning import plan
 from joulewise.study.results import Results
 from joulewise.study.run import Run
 from joulewise.study.spec import RESULTS_VERSION
-from joulewise.study.store import Store
+from joulewise.study.store import OF_COMPUTING, Store
 from joulewise.study.study import Study
 from joulewise.study.worker import Finished
 from joulewise.units import count
@@ -58,7 +58,7 @@ def run_study(
     with locked(store.folder):
         remove_leftovers(store.folder)
         missing = missing_runs(study, store, runs)
-        about = _about(study, store, runs)
+        about = _about(study, store, runs, is_computed=bool(missing))
         if not missing and store.holds(study.owner, runs, about):
             _counter(missing, runs, on_progress)
             return Results(store.folder, study, store.read_table(store.runs_file), store.marker() or about)
@@ -109,9 +109,13 @@ def _checked_workers(workers: int | None) -> int:
     return workers
 
 
-def _about(study: Study, store: Store, runs: tuple[Run, ...]) -> dict[str, Any]:
-    """What the folder says of itself: versions, machine, where files were found and what they held."""
+def _about(study: Study, store: Store, runs: tuple[Run, ...], *, is_computed: bool) -> dict[str, Any]:
+    """What the folder says of itself: versions, machine, where files were found and what they held.
+
+    Where nothing is computed, who computed it stays: results may have come from another machine.
+    """
     earlier = store.marker() or {}
+    stays = {} if is_computed else {key: earlier[key] for key in OF_COMPUTING if key in earlier}
     files = dict(sorted({file for run in runs for file in run.files}))
     return {
         "joulewise": __version__,
@@ -119,6 +123,7 @@ def _about(study: Study, store: Store, runs: tuple[Run, ...]) -> dict[str, Any]:
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}, {count(available_cpus(), 'processor')}",
         "run_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        **stays,
         "seconds": float(earlier.get("seconds", 0.0)),
         "trials": study.heading.trials,
         "study_file": study.file_name,

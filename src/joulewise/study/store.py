@@ -36,7 +36,7 @@ NO_BOUND = "none"
 """The bound of runs for which none is proven."""
 _IDENTITY = ("run", "world", "variant", "trial", "seed")
 _TEXT = ("variant", "error", "verdict")
-_OF_COMPUTING = ("run_at", "seconds", "machine", "python")
+OF_COMPUTING = ("run_at", "seconds", "machine", "python")
 """What the marker says of computing alone, which does not change where nothing is computed."""
 
 Tables = Mapping[str, "pl.DataFrame"]
@@ -138,7 +138,7 @@ class Store:
     def holds(self, owner: Owner, runs: Sequence[Run], details: Mapping[str, Any]) -> bool:
         """Whether the folder says all this already, of these runs, so that it need not be written again."""
         marker, table = self.marker() or {}, self._tabled_keys()
-        says = {key: value for key, value in details.items() if key not in _OF_COMPUTING}
+        says = {key: value for key, value in details.items() if key not in OF_COMPUTING}
         is_same = self._holds_text(owner.source) and marker.items() >= {"is_finished": True, **says}.items()
         return is_same and table == [run.key for run in runs]
 

@@ -14,6 +14,7 @@ from joulewise.kernels.assignments.evaluation import evaluate_assignments, room_
 from joulewise.kernels.assignments.genes import cross_and_mutate
 from joulewise.model import World
 from joulewise.model.arrays import Ints
+from joulewise.model.assignment import from_begin
 from joulewise.optimise.assignments.problem import AssignmentProblem
 from joulewise.optimise.assignments.seeds import (
     SEEDS,
@@ -99,7 +100,7 @@ KEYS: dict[Any, Key] = {
 
 @given(NUMBERS, DROPS, st.sampled_from(list(KEYS)))
 def test_seeds_by_arrival_take_the_best_place_of_each_task(seed: int, drop_below: float, made_by: Any) -> None:
-    world = random_world(seed, "wide")
+    world = from_begin(random_world(seed, "wide"))  # as the engine reads it: else ends that are equal may round apart
     assert twin.genes_of(made_by(world, drop_below)) == by_arrival(world, drop_below, KEYS[made_by])
 
 
@@ -122,7 +123,7 @@ def slow_min_min(world: World, drop_below: float) -> list[twin.Gene]:
 
 @given(NUMBERS, DROPS, st.sampled_from(KINDS))
 def test_min_min_maps_task_by_task(seed: int, drop_below: float, kind: str) -> None:
-    world = random_world(seed, kind)
+    world = from_begin(random_world(seed, kind))
     assert twin.genes_of(min_min_completion_time(world, drop_below)) == slow_min_min(world, drop_below)
 
 

@@ -199,7 +199,7 @@ def test_scenarios_have_suspended_tasks() -> None:
     """In a fair part of the drawn worlds somebody is suspended."""
     suspended = []
 
-    @settings(max_examples=400)  # a share is judged
+    @settings(max_examples=400, derandomize=True)  # a share is judged, which new draws would change by a third
     @given(scenario=KINDS["preempting"]())
     def look(scenario: ManagedScenario) -> None:
         suspended.append(bool(managed_plan(scenario.world, scenario.manager(POLICIES["max-max-upt"])).pieces))
