@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -18,15 +19,22 @@ from joulewise.verdicts import ClaimFinding, Standing
 if TYPE_CHECKING:
     from joulewise.study.results import Results
 
+
+def _divided(value: str, by: int, least: int = 1) -> str:
+    """A value of a study file with smaller numbers."""
+    return re.sub(r"[\d_]+", lambda number: str(max(int(number[0]) // by, least)), value)
+
+
 _STUDIES = Path(str(files(__package__) / "studies"))
 """Where the bundled studies lie, with the tables that they name."""
-_SMALLER: Mapping[str, Callable[[re.Match[str]], str]] = {
-    r"n_tasks = ([\d_]+)": lambda found: f"{found[1]}n_tasks = {max(int(found[2]) // 50, 20)}",
-    r"population = ([\d_]+)": lambda found: f"{found[1]}population = 8",
-    r"moves = ([\d_]+)": lambda found: f"{found[1]}moves = {max(int(found[2]) // 50, 1000)}",
-    r"time_limit = (.*)": lambda found: f'{found[1]}time_limit = "200 ms"',
+_SMALLER: Mapping[str, Callable[[str], str]] = {
+    "(?:tasks|jobs)_per_day": partial(_divided, by=20),
+    "n_tasks": partial(_divided, by=50, least=20),
+    "population": lambda _: "8",
+    "moves": partial(_divided, by=50, least=1000),
+    "time_limit": lambda _: '"200 ms"',
 }
-"""What lines of studies become where they are run to see that all works."""
+"""What values become in studies that are run to see that all works, by their keys."""
 _SEARCH = re.compile(r'(goal = "(?:utility|front)"\nmethod = "nsga2"\n)(?!.*islands)', re.DOTALL)
 """What a study says whose fronts a GPU can search: it evolves one population."""
 
@@ -90,8 +98,8 @@ class Experiment:
     def smoke_study(self) -> Study:
         """The bundled study with two trials, and searches that are small or end at once: it shows that all works."""
         text = self.study_text()
-        for pattern, smaller in _SMALLER.items():
-            text = re.sub(rf"(?m)^((?:\w+\.)?){pattern}$", smaller, text)
+        for key, smaller in _SMALLER.items():
+            text = re.sub(rf"(?m)^((?:\w+\.)?{key} = )(.*)$", partial(_made_smaller, smaller), text)
         return _in_trials(_parsed(text, self.id), 2)
 
     def measured(self, results: Results) -> pl.DataFrame:
@@ -108,6 +116,10 @@ class Experiment:
         """Every claim judged on the runs of the study."""
         found = [claim.finding(runs) for claim in self.claims]
         return [finding if finding.standing else replace(finding, standing=self.standing) for finding in found]
+
+
+def _made_smaller(smaller: Callable[[str], str], line: re.Match[str]) -> str:
+    return line[1] + smaller(line[2])
 
 
 @dataclass(frozen=True)
