@@ -30,7 +30,10 @@ def reproduce(
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Run every experiment, or what is left of it.")] = False,
     smoke: Annotated[
-        bool, typer.Option("--smoke", help="Two trials and short searches: to see that all works; nothing is judged.")
+        bool,
+        typer.Option(
+            "--smoke", help="Two trials of small days and short searches: to see that all works; nothing is judged."
+        ),
     ] = False,
     page: Annotated[
         Path | None, typer.Option(help="Write tables, totals and dates of findings into this page.")
