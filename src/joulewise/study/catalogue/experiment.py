@@ -96,7 +96,7 @@ class Experiment:
         return _in_trials(_parsed(text, self.id), trials)
 
     def smoke_study(self) -> Study:
-        """The bundled study with two trials, a part of the load and searches that are small: it shows that all works."""
+        """The bundled study with two trials, a part of the load and small searches: it shows that all works."""
         text = self.study_text()
         for key, smaller in _SMALLER.items():
             text = re.sub(rf"(?m)^((?:\w+\.)?{key} = )(.*)$", partial(_made_smaller, smaller), text)
