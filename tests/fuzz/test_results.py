@@ -148,7 +148,7 @@ RESULT_FUZZERS = {kind: partial(fuzz_results, kind) for kind in KINDS}
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_damaged_folders_are_read_or_refused(kind: str) -> None:
-    outcomes = fuzz_results(kind, FIXED, SHORT // 16)
+    outcomes = fuzz_results(kind, FIXED, SHORT // 8)
     assert outcomes[REFUSED] > 0, outcomes
 
 
