@@ -42,7 +42,7 @@ def reproduce(
         bool, typer.Option("--rule", help="Show how often the rule of verdicts is right, by trials and true distance.")
     ] = False,
     gpu: Annotated[
-        bool, typer.Option("--gpu", help="Let a GPU search fronts of utility against energy (chapters 5 and 7).")
+        bool, typer.Option("--gpu", help="Let a GPU search what evolves (chapters 5 and 7, two of ours).")
     ] = False,
     trials: Annotated[int | None, typer.Option(min=1, help="Trials, if not the published number.")] = None,
     out: Annotated[Path | None, typer.Option(help=f"The results folder, if not {FOLDER}/ID.")] = None,
