@@ -95,6 +95,7 @@ def test_what_excludes_each_other_is_refused(capsys: Capture, more: list[object]
     assert not Path("results").exists()
 
 
+@pytest.mark.first("the longest of all")
 @pytest.mark.thorough("every experiment of the catalogue, for minutes")
 def test_every_experiment_runs(capsys: Capture, tmp_path: Path) -> None:
     said = call(capsys, "reproduce", "--all", "--smoke", "--out", tmp_path / "all")
