@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so in the background of a script: children would be deaf
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if n_cases := config.getoption("thorough"):
         suite = settings.get_profile("suite")
         settings.register_profile("thorough", suite, max_examples=n_cases, derandomize=False)

@@ -184,7 +184,8 @@ FIG_7_6 = Experiment(
     "Fronts by the 50th percentiles and by mean times in fresh samples, after as many iterations and as much time",
     "Friese 7.4",
     f"{_READING}; {_EXPECTED}; {_FRESH}; a front's curve is the most mean utility of its points up to an energy; as "
-    "long: 150,000 iterations, because an iteration with 100 samples takes about 15 times as long",
+    "long: 150,000 iterations, because an iteration with 100 samples takes about 15 times as long on a core (on a GPU, "
+    "where samples cost little, this gives mean times far more time)",
     "fuzzy-fronts-compared",
     (
         Claim(
