@@ -171,7 +171,8 @@ def open_machines(machines, standing, downtimes, now_s, effect_s, horizon_s, is_
             down_s, _ = next_outage(downtimes, m, now_s)
             is_up = down_s > now_s
             machines.is_there[m] = is_up and (not is_polled or machines.ready_s[m] <= now_s)
-            machines.filled[m] = machines.last_start_s[m] > horizon_s or machines.doomed_s[m] > horizon_s
+            is_lost = machines.last_end_s[m] <= horizon_s < machines.doomed_s[m]
+            machines.filled[m] = machines.last_start_s[m] > horizon_s or is_lost
             machines.n_open[k] += machines.is_there[m] and not machines.filled[m]
             if is_up:
                 machines.soonest_s[k] = min(machines.soonest_s[k], machines.base_s[m])
