@@ -196,7 +196,7 @@ def test_what_stands_behind_a_lost_run_is_mapped_again() -> None:
 
 
 def test_a_run_that_will_be_lost_has_another_pending_behind_it() -> None:
-    """Two long tasks go to the second machine. It fails at 6.5 s, which nobody knows at 6 s: it seems busy until 12 s."""
+    """The second machine has two long tasks and fails at 6.5 s. Nobody knows at 6 s: it seems busy until 12 s."""
     outages = Outages(np.array([1], np.int32), np.array([6.5]), np.array([7.0]))
     arrivals, types = [0.0] * 6 + [1.0] * 6 + [2.0] * 4, [0] * 5 + [1, 1] + [0] * 9
     world = World(simple_system([[1.0], [5.0]], [2]), simple_workload(arrivals, types, end_s=8.0), outages=outages)
