@@ -85,6 +85,13 @@ def test_who_would_lose_more_goes_on() -> None:
     assert pieces_of(decided(day([(0.0, LONG, SLOWLY, 99.0), (4.5, SHORT, SOON, 1.0)])))
 
 
+def test_who_would_be_dropped_suspends_nobody() -> None:
+    """No machine is idle when the short task comes, so that it is not dropped at once."""
+    world = day([(0.0, LONG, SLOWLY, 2.0), (4.5, SHORT, SOON, 1.0)])
+    assert pieces_of(decided(world, replace(WILLING, dropping_by="idle", dropping_threshold=0.9)))
+    assert not pieces_of(decided(world, replace(WILLING, dropping_by="idle", dropping_threshold=1.1)))
+
+
 def test_who_is_about_to_end_goes_on() -> None:
     assert not pieces_of(decided(day([(0.0, LONG, SLOWLY, 1.0), (8.5, SHORT, SOON, 1.0)])))
 

@@ -250,6 +250,7 @@ class _Managed:
         self.lost: list[tuple[Broken, Use]] = []
         self.pieces: list[Broken] = []
         self.is_dropped = [False] * self.work.n_tasks
+        self.strictness = 1.0
         self.is_fixed = [False] * self.work.n_tasks
         self.back_s = [-math.inf] * self.work.n_tasks
 
@@ -497,7 +498,7 @@ class _Managed:
         """
         by_idle = self.manager.dropping_by == "idle"
         judged = [m for m in self.machines if base_s[m] < math.inf and (self.takes_tasks(m, now_s) or not by_idle)]
-        load = self.load() if self.manager.follows_load else 1.0
+        self.strictness = self.load() if self.manager.follows_load else 1.0
         for task in self.mappable():
             utilities = [
                 serial.worth_once_risen(task, base_s[m] + option.exec_s, self.utilities)
@@ -505,9 +506,11 @@ class _Managed:
                 for m in judged
                 if self.kinds[m] == option.kind
             ]
-            threshold = self.thresholds[task] * load
-            if threshold > 0 and utilities and max(utilities) < threshold:
+            if self.is_too_little(task, max(utilities, default=math.inf)):
                 self.is_dropped[task] = True
+
+    def is_too_little(self, task: int, most: float) -> bool:
+        return most < self.thresholds[task] * self.strictness
 
     def load(self) -> float:
         """The mean execution times, in P-state 0, of all that waits, over an hour of all machines."""
@@ -545,6 +548,8 @@ class _Managed:
         again = min(free_s, key=lambda m: (free_s[m], m))
         gain = self.utility(task, end_s) - self.utility_if_it_waits(task, now_s)
         loss = self.utility(victim.task, victim.end_s) - self.utility(victim.task, free_s[again] + rest_s)
+        if self.is_too_little(task, serial.worth_once_risen(task, end_s, self.utilities)):
+            return
         if gain > 0 and gain > loss:
             self.suspend(victim, start_s)
             self.hold(task, victim.machine, fastest.pstate, start_s, fastest)

@@ -2,19 +2,20 @@
 
 The newcomer takes its fastest option as soon as the checkpoint is written, on the machine of that type whose task is
 worth least by the second. That task, suspended once at most, at once gets the machine of its type that is free first
-for the rest of its work, with the option it had. If that loses more utility than the newcomer gains, everything stays
-as it was.
+for the rest of its work, with the option it had. If that loses more utility than the newcomer gains, or if that one
+would be dropped for what it earns, everything stays as it was.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from joulewise.kernels.choice import utility_of
+from joulewise.kernels.choice import most_from, utility_of
 from joulewise.kernels.heap import sift
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.layout import RAN, WAITING
 from joulewise.kernels.tasks.batch import count_out, note_broken, work_off
+from joulewise.kernels.tasks.greedy import threshold_of
 from joulewise.kernels.tasks.machines import NOBODY, note_run
 from joulewise.kernels.tasks.state import ARRIVED
 
@@ -119,7 +120,8 @@ def preempt(world, state, i, now_s):
     k, start_s = options.machine_type[option], now_s + world.rules.checkpoint_s
     end_s = start_s + options.exec_s[option]
     gain = utility_of(tasks, utilities, i, end_s) - utility_if_it_waits(world, state, i, now_s)
-    j = cheapest_victim(world, state, k, now_s, start_s) if gain > 0.0 else NOBODY
+    is_worth_it = gain > 0.0 and most_from(tasks, utilities, i, end_s) >= threshold_of(world, state.batch, i)
+    j = cheapest_victim(world, state, k, now_s, start_s) if is_worth_it else NOBODY
     if j == NOBODY:
         return False
     m, rest_s = state.plan.machine[j], rest_of(world, state, j, now_s)
