@@ -116,8 +116,8 @@ def measure(
 
 def _probed(store: LaboratoryStore) -> dict[str, Any]:
     """What could be read when the runs were made, which is told again where nothing is left to make."""
-    marker = store.marker() or {}
-    return {"probes": marker["probes"]} if "probes" in marker else {}
+    marker = store.marker()
+    return {} if marker is None else {"probes": marker["probes"]}
 
 
 def known_seconds(plan: Plan, records: Iterable[Record]) -> dict[str, float]:

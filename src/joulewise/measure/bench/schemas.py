@@ -37,9 +37,9 @@ class LaboratoryMarker(Strict):
     description: str
     machine: dict[str, Any]
     machine_id: str
-    plan_file: str = ""
-    probes: tuple[_Probe, ...] = Field((), strict=False)
-    meter: dict[str, str | Number | None] = Field(default_factory=dict)
+    plan_file: str
+    probes: tuple[_Probe, ...] = Field(strict=False)
+    meter: dict[str, str | Number | None]
     energy_meter: str
     runs: list[str]
 

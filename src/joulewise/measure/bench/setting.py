@@ -175,7 +175,7 @@ def _about(plan: Plan, probes: Sequence[Availability]) -> dict[str, Any]:
     """What the folder says of how it was measured."""
     table = _table(plan)
     probed = [probe._asdict() for probe in probes]
-    return {"plan_file": plan.file_name, "probes": probed, "meter": asdict(table) if table else {}}
+    return {"probes": probed, "meter": asdict(table) if table else {}}
 
 
 def _clocks() -> Clocks:

@@ -117,7 +117,8 @@ class LaboratoryStore:
         """Mark the folder as the plan's, with the runs that it asks for and the meter that reads energy."""
         marker = {
             "schema_version": SCHEMA_VERSION, "joulewise": __version__, "name": plan.name,
-            "description": plan.heading.description, **_of_machine(plan, machine), **about,
+            "description": plan.heading.description, **_of_machine(plan, machine),
+            "plan_file": plan.file_name, "probes": [], "meter": {}, **about,
             "energy_meter": meter, "runs": [run.key for run in runs],
         }  # fmt: skip
         write_changed(self.folder / MARKER, json.dumps(marker, indent=1, ensure_ascii=False) + "\n")
@@ -152,7 +153,7 @@ class LaboratoryStore:
 
     def _metered(self, marker: Mapping[str, Any]) -> list[Record]:
         """What the journal holds, with energies of one meter: of an external one where the folder names one."""
-        meter, records = external_table(marker.get("meter", {})), self.records()
+        meter, records = external_table(marker["meter"]), self.records()
         log = meter.log() if meter else None
         if meter is not None and log is not None:
             parts = {RUN: with_energy, IDLE: with_idle_power}
@@ -163,7 +164,7 @@ class LaboratoryStore:
     def uncovered(self) -> str:
         """Which runs the table of an external meter tells no energy of, and why; nothing without one."""
         marker = self.existing()
-        meter, runs = external_table(marker.get("meter", {})), last_runs(self.records())
+        meter, runs = external_table(marker["meter"]), last_runs(self.records())
         made = [runs[key] for key in marker["runs"] if is_valid(runs.get(key))]
         return uncovered(meter, meter.log(), made) if meter and made else ""
 
