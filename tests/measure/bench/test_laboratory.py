@@ -377,6 +377,16 @@ def test_a_folder_belongs_to_one_plan_on_one_machine(tmp_path: Path, monkeypatch
         measured(tmp_path)
 
 
+@pytest.mark.parametrize("key", ["plan_file", "probes", "meter"])
+def test_a_marker_without_what_is_read_of_it_is_refused(tmp_path: Path, key: str) -> None:
+    measured(tmp_path)
+    marker = json.loads((tmp_path / "measure.json").read_text())
+    del marker[key]
+    (tmp_path / "measure.json").write_text(json.dumps(marker))
+    with pytest.raises(InputError, match=key):
+        LaboratoryStore(tmp_path).existing()
+
+
 def test_two_laboratories_do_not_share_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("joulewise.measure.machine.holding.SHARED", tmp_path)
     with only_laboratory(tmp_path / "one"):
