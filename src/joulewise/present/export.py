@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from joulewise.errors import InputError, unknown_name
 from joulewise.files import write_atomic
-from joulewise.present.html import check_figure_maker, figure_page, vegalite_version
+from joulewise.present.html import figure_page, vegalite_version
+from joulewise.present.press import pressed
 
 PNG_SCALE = 2.0
 Spec = dict[str, Any]
@@ -26,25 +28,17 @@ def spec_of(chart: Any) -> dict[str, Any]:
     return spec
 
 
-def _png(spec: Spec) -> bytes:
-    import vl_convert
-
-    return bytes(vl_convert.vegalite_to_png(spec, vl_version=vegalite_version(), scale=PNG_SCALE))
-
-
-def _svg(spec: Spec) -> str:
-    import vl_convert
-
-    return str(vl_convert.vegalite_to_svg(spec, vl_version=vegalite_version()))
+def _drawn(function: str, spec: Spec, **options: float) -> str | bytes:
+    drawn: str | bytes = pressed(function, spec, vl_version=vegalite_version(), **options)
+    return drawn
 
 
-def _pdf(spec: Spec) -> bytes:
-    import vl_convert
-
-    return bytes(vl_convert.vegalite_to_pdf(spec, vl_version=vegalite_version()))
-
-
-_WRITERS: dict[str, Callable[[Spec], str | bytes]] = {"png": _png, "svg": _svg, "pdf": _pdf, "html": figure_page}
+_WRITERS: dict[str, Callable[[Spec], str | bytes]] = {
+    "png": partial(_drawn, "vegalite_to_png", scale=PNG_SCALE),
+    "svg": partial(_drawn, "vegalite_to_svg"),
+    "pdf": partial(_drawn, "vegalite_to_pdf"),
+    "html": figure_page,
+}
 FORMATS = tuple(_WRITERS)
 
 
@@ -52,7 +46,6 @@ def render(spec: Spec, kind: str) -> str | bytes:
     """A figure in one of FORMATS; PNG at twice the size in pixels; InputError for any other format."""
     if kind not in _WRITERS:
         raise InputError(unknown_name("figure format", kind, FORMATS))
-    check_figure_maker()
     return _WRITERS[kind](spec)
 
 

@@ -1,0 +1,73 @@
+"""The press draws in a process of its own: whatever ends that one is told, and the next figure is drawn again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Timer
+
+import pytest
+
+from joulewise.errors import InputError
+from joulewise.present import press
+from joulewise.present.export import render
+
+SPEC = {"data": {"values": [{"a": 1}]}, "mark": "point", "encoding": {"x": {"field": "a"}}}
+
+
+def pid() -> int:
+    """The process of the press at work."""
+    return press._press().pid
+
+
+@contextmanager
+def held(then: signal.Signals, who: int) -> Iterator[None]:
+    """The press stands still, and soon a process hears a signal."""
+    os.kill(pid(), signal.SIGSTOP)
+    timer = Timer(0.2, os.kill, (who, then))
+    timer.start()
+    yield
+    timer.join()
+
+
+def test_one_process_draws_every_figure() -> None:
+    before = pid()
+    assert "<svg" in str(render(SPEC, "svg"))
+    assert bytes(render(SPEC, "png")).startswith(b"\x89PNG")
+    assert bytes(render(SPEC, "pdf")).startswith(b"%PDF")
+    assert pid() == before
+
+
+def test_what_it_raises_is_raised_here() -> None:
+    with pytest.raises(ValueError, match="Vega"):
+        render({"mark": "no mark at all"}, "svg")
+
+
+def test_its_end_is_told_and_the_next_figure_is_drawn() -> None:
+    with held(signal.SIGKILL, pid()), pytest.raises(InputError, match=r"what draws them ended \(signal 9\).*verify"):
+        render(SPEC, "svg")
+    assert "<svg" in str(render(SPEC, "svg"))
+
+
+def test_one_that_ended_unseen_is_replaced() -> None:
+    os.kill(pid(), signal.SIGKILL)
+    press._started().wait()
+    assert "<svg" in str(render(SPEC, "svg"))
+
+
+def test_no_answer_to_a_figure_that_was_given_up_is_taken_for_the_next() -> None:
+    with held(signal.SIGINT, os.getpid()), pytest.raises(KeyboardInterrupt):
+        render(SPEC, "svg")
+    assert bytes(render(SPEC, "png")).startswith(b"\x89PNG")
+
+
+def test_it_ends_with_its_parent() -> None:
+    code = "import os, signal\nfrom joulewise.present import press\nprint(press._press().pid, flush=True)\n"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stderr == ""
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(told.stdout), 0)
