@@ -6,14 +6,14 @@ This file is its program as well. The first figure starts it, it stays for the n
 from __future__ import annotations
 
 import atexit
-import pickle
 import resource
 import signal
-import subprocess
 import sys
 from contextlib import suppress
 from functools import cache
-from select import select
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from subprocess import DEVNULL, Popen
 from threading import Lock
 from typing import Any
 
@@ -21,23 +21,22 @@ from joulewise.errors import InputError, Problem
 from joulewise.processes import HEED_S
 from joulewise.units import size
 
+Press = tuple[Popen[bytes], Connection]
+"""The process, and the line to it."""
+
 _BUSY = Lock()
 
 
 def pressed(function: str, *given: object, **options: object) -> Any:
     """What a function of vl-convert answers, or raises; InputError where it ends the press instead."""
     with _BUSY:
-        process = _press()
-        questions, answers = process.stdin, process.stdout
-        assert questions is not None
-        assert answers is not None
+        process, line = _press()
         try:
-            pickle.dump((function, given, options), questions)
-            questions.flush()
-            while not select([answers], [], [], HEED_S)[0]:
+            line.send((function, given, options))
+            while not line.poll(HEED_S):
                 pass
-            answer = pickle.load(answers)
-        except (OSError, EOFError, pickle.UnpicklingError):
+            answer = line.recv()
+        except (OSError, EOFError):
             raise InputError(_end_of_the_press(process.wait())) from None
         except BaseException:  # a Ctrl-C: its answer would be taken for that of the next question
             _stop()
@@ -47,25 +46,32 @@ def pressed(function: str, *given: object, **options: object) -> Any:
     return answer
 
 
-def _press() -> subprocess.Popen[bytes]:
+def _press() -> Press:
     """The press at work; a new one where it has ended."""
-    if _started().poll() is not None:
+    if _started()[0].poll() is not None:
         _stop()
     return _started()
 
 
 @cache
-def _started() -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-P", __file__]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+def _started() -> Press:
+    ours, theirs = Pipe()
+    with theirs:
+        end = theirs.fileno()
+        process = Popen(
+            [sys.executable, "-P", __file__, str(end)], stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, pass_fds=[end]
+        )
+    return process, ours
 
 
 @atexit.register
 def _stop() -> None:
     """End the press, if there is one; the next figure starts another."""
     if _started.cache_info().currsize:
-        with suppress(BrokenPipeError), _started() as process:
-            process.kill()
+        process, line = _started()
+        process.kill()
+        process.wait()
+        line.close()
         _started.cache_clear()
 
 
@@ -80,23 +86,20 @@ def _end_of_the_press(status: int) -> Problem:
     return Problem("figures", found, "what draws them reserves more than 64 GB, and uses little", advice)
 
 
-def _serve() -> None:
+def _serve(line: Connection) -> None:
     """Answer questions until there are no more; a Ctrl-C is the parent's business."""
     import vl_convert
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    while True:
-        try:
-            function, given, options = pickle.load(sys.stdin.buffer)
-        except EOFError:
-            return
-        try:
-            answer = getattr(vl_convert, function)(*given, **options)
-        except Exception as error:  # whatever it is, the parent raises it
-            answer = error
-        pickle.dump(answer, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
+    with suppress(EOFError):
+        while True:
+            function, given, options = line.recv()
+            try:
+                answer = getattr(vl_convert, function)(*given, **options)
+            except Exception as error:  # whatever it is, the parent raises it
+                answer = error
+            line.send(answer)
 
 
 if __name__ == "__main__":
-    _serve()
+    _serve(Connection(int(sys.argv[1])))
