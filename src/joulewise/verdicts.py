@@ -1,13 +1,14 @@
 """What became of published claims: one rule, for studies and for measurements, that is never bent for a claim.
 
-A number is *reproduced* when our whole 95 % interval lies within 2 % of it, *partly* within 10 %; it is *not
-reproduced* when the interval keeps out of these 2 %, and *undecided* when it is too wide for either. So noise
+A number is *reproduced* when our whole 95 % interval lies within 2 % of it, and *partly* when it lies within 10 %. Of
+the others it is *not reproduced* when it keeps out of these 2 %, and *undecided* when it is too wide for that. So noise
 never helps a claim: of numbers that are 2 % off or more at most one in forty is called reproduced. An ordering is a
 list of differences claimed to be positive, each paired on equal trials. It is reproduced when all intervals lie above
 zero, not reproduced when one lies below, partly when half of them lie above and none below, and undecided else. A
 claim that speaks of most or of almost all needs more than half, or all but one, to lie above, in each setting that it
-speaks of. Nothing is judged on fewer than five trials of a study, or where a trial lacks a result. A claim about the
-machine or the mapper of its authors is not testable: our figure, if there is one, is shown beside it.
+speaks of. Where the words of a claim need a bar ("alike", "many more"), the claim says which one, and differences are
+what lies beyond it. Nothing is judged on fewer than five trials of a study, or where a trial lacks a result. A claim
+about the machine or the mapper of its authors is not testable: our figure, if there is one, is shown beside it.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 Verdict: TypeAlias = Literal["not reproduced", "undecided", "not judged", "partly", "reproduced", "not testable"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 """From the worst to the best, and what says nothing."""
-Standing: TypeAlias = Literal["", "calibrated", "constructed", "stand-in", "ours"]
+_SILENT: tuple[Verdict, ...] = ("not judged", "not testable")
+Standing: TypeAlias = Literal["", "calibrated", "constructed", "stand-in", "post hoc", "ours"]
 STANDINGS: Mapping[Standing, str] = {
-    "calibrated": "a parameter that is not printed was chosen by this very number, so that it cannot fail any more",
+    "calibrated": "what the text leaves open was chosen by this very number, so that it can hardly fail any more",
     "constructed": "it follows from definitions: it holds our code to the model, and the model to nothing",
     "stand-in": "data of ours take the place of data that were not published, and may decide it",
+    "post hoc": "a reading that was made when the outcome was known, and is left out of the counts of verdicts",
     "ours": "no published claim but one of ours, with a bar that we set beside our own results",
 }
 """What verdicts that are no test of a published claim by published data are worth."""
@@ -71,7 +74,7 @@ def of_number(published: float, ours: IntervalEnds) -> Verdict:
 
 _LEAST_OF: Mapping[Wanted, Callable[[int], int]] = {
     "all": lambda n: n,
-    "almost all": lambda n: max(n - 1, 1),
+    "almost all": lambda n: max(n - 1, n // 2 + 1),
     "most": lambda n: n // 2 + 1,
 }
 
@@ -90,10 +93,10 @@ def of_positive(differences: Sequence[IntervalEnds], wanted: Wanted = "all") -> 
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """The worst of some verdicts; those that say nothing count only where there are no others."""
+    """The worst of some verdicts; what is not testable counts only where there is nothing else."""
     return min(verdicts, key=VERDICTS.index)
 
 
 def best(verdicts: Iterable[Verdict]) -> Verdict:
     """The best of some verdicts; those that say nothing count only where there are no others."""
-    return max(verdicts, key=(*VERDICTS[-1:], *VERDICTS[:-1]).index)
+    return max(verdicts, key=lambda verdict: (verdict not in _SILENT, VERDICTS.index(verdict)))

@@ -39,14 +39,15 @@ def _losses_that_shrink(run: Cells) -> Changes:
 
 
 def _wide_affinities(run: Cells) -> Changes:
-    return {"system_tma": 0.0865 + 0.012 * (run["trial"] - 2)} if run[AFFINITY] == "as drawn" else {}
+    """Their mean is in the middle of the range, and none of them inside."""
+    return {"system_tma": 0.0865 + (-0.01, 0.015)[run["trial"] % 2]} if run[AFFINITY] == "as drawn" else {}
 
 
 def _few_decide_where_the_best_is(run: Cells) -> Changes:
-    """At low affinity a leniency of 2.0 is a trifle better in four trials, and 0.6 much better in one."""
+    """At low affinity a leniency of 2.0 is a trifle better in three trials, and 0.6 much better in two."""
     if run["variant"] != "filter" or run[AFFINITY] != "low":
         return {}
-    a_trifle, much = 0.01 * (run[LENIENCY] == 2.0), 20 * (run[LENIENCY] == 0.6 and run["trial"] == 0)
+    a_trifle, much = 0.01 * (run[LENIENCY] == 2.0), 20 * (run[LENIENCY] == 0.6 and run["trial"] < 2)
     return {"utility_percent": 45 + a_trifle + much, "utility": 1000 * (45 + a_trifle + much)}
 
 

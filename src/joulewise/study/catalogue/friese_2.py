@@ -11,6 +11,7 @@ from joulewise.study.catalogue.experiment import Experiment, Illustrations, Read
 from joulewise.study.catalogue.judging import (
     Claim,
     Samples,
+    alike,
     best_by_mean,
     best_value,
     gain,
@@ -89,6 +90,7 @@ def _maximum(load: int) -> Claim:
         f"mean maximum utility at {load:,} tasks a day",
         f"{published[1]:,.0f}",
         number(published[1], partial(most_utility, load=load)),
+        standing="calibrated",
     )
 
 
@@ -205,12 +207,14 @@ def _worse_by_met(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
 
 
 def _alike_above(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
-    """Less than five points between the best and the worst of the policies, at 1.5 and above."""
-    found = []
-    for threshold in (1.5, 3.0, 5.0):
-        between = spread(percent_of(runs, policy, threshold=threshold) for policy in NOT_MET_BASED)
-        found.append((f"5 points less the spread at {threshold:g}", 5.0 - between))
-    return found
+    """How much closer than five points any two of the policies are, at 1.5 and above."""
+    return [
+        (f"{words} at {threshold:g}", difference)
+        for threshold in (1.5, 3.0, 5.0)
+        for words, difference in alike(
+            {policy: percent_of(runs, policy, threshold=threshold) for policy in NOT_MET_BASED}, 5.0
+        )
+    ]
 
 
 def _more_sensitive(runs: pl.DataFrame, batch: list[str], highest: float) -> list[tuple[str, Samples]]:
@@ -227,6 +231,12 @@ def _more_sensitive(runs: pl.DataFrame, batch: list[str], highest: float) -> lis
 
 NAMED = ["max-max-util", "max-max-upt", "met-max-util-max-upt"]
 """The batch policies that the text calls less sensitive."""
+_NAMED_ONES = "each batch policy that the text names"
+_SENSITIVITIES: tuple[tuple[str, str, list[str], float, str, Standing], ...] = (
+    ("", "batch mode", BATCH, 5.0, "the six thresholds", ""),
+    (" (named)", _NAMED_ONES, NAMED, 5.0, "the six thresholds", ""),
+    (" (named, to 1.5)", _NAMED_ONES, NAMED, 1.5, "the thresholds up to 1.5", "post hoc"),
+)
 _SENSITIVITY = tuple(
     Claim(
         f"2.15{case}",
@@ -234,18 +244,9 @@ _SENSITIVITY = tuple(
         "less",
         ordering(partial(_more_sensitive, batch=batch, highest=highest)),
         f"sensitivity read as the range of means over {over}",
+        standing,
     )
-    for case, whom, batch, highest, over in (
-        ("", "batch mode", BATCH, 5.0, "the six thresholds"),
-        (" (named)", "each batch policy that the text names", NAMED, 5.0, "the six thresholds"),
-        (
-            " (named, to 1.5)",
-            "each batch policy that the text names",
-            NAMED,
-            1.5,
-            "the thresholds up to 1.5; made after the outcome was known",
-        ),
-    )
+    for case, whom, batch, highest, over, standing in _SENSITIVITIES
 )
 
 

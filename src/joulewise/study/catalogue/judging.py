@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import permutations
 from operator import and_, or_
 from typing import TypeAlias, TypeVar
 
@@ -30,6 +31,7 @@ Samples: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 Judge: TypeAlias = Callable[[pl.DataFrame], tuple[str, Verdict]]
 Value = TypeVar("Value")
 Differences: TypeAlias = Callable[[pl.DataFrame], Sequence[tuple[str, Samples]]]
+_MOST_DIGITS = 6
 
 
 @dataclass(frozen=True)
@@ -113,17 +115,34 @@ def _is_complete(table: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray(~np.isnan(table).any(axis=0))
 
 
-def best_by_trial(by_value: Mapping[float, Samples]) -> Samples:
-    """The swept value that is best in each trial, the first of equals; NaN where a trial lacks a value."""
-    table = np.stack(list(by_value.values()))
-    best = np.argmax(np.nan_to_num(table, nan=-math.inf), axis=0)
-    return np.where(_is_complete(table), np.array(list(by_value))[best], math.nan)
+def best_difference(higher: Mapping[float, Samples], lower: Mapping[float, Samples]) -> Samples:
+    """The value of one sweep with the highest mean less that of another, as the pseudo-values of a jackknife.
+
+    Means have one best value, and that has no interval. So blocks of trials are left out in turn: where that moves the
+    best value, the interval is wide. Blocks grow with the root of the trials, because a best value moves in jumps. NaN
+    where a block lacks a value.
+    """
+    table = np.stack([*higher.values(), *lower.values()])
+    trials = np.arange(table.shape[1])
+    blocks = np.array_split(trials, max(math.isqrt(trials.size), min(trials.size, LEAST_TRIALS)))
+
+    def without(block: NDArray[np.intp]) -> float:
+        kept = np.setdiff1d(trials, block)
+        one, other = ({key: samples[kept] for key, samples in sweep.items()} for sweep in (higher, lower))
+        return best_value(one) - best_value(other)
+
+    whole = without(trials[:0])
+    values = [len(blocks) * whole - (len(blocks) - 1) * without(block) for block in blocks]
+    has_all = [bool(_is_complete(table)[block].all()) for block in blocks]
+    return np.where(has_all, values, math.nan)
 
 
-def best_differences(higher: Mapping[float, Samples], lower: Mapping[float, Samples]) -> list[tuple[str, Samples]]:
-    """The best value of one sweep less that of another: of each trial, and of the means."""
-    by_trial = best_by_trial(higher) - best_by_trial(lower)
-    return [("", by_trial), (" (of means)", np.full_like(by_trial, best_value(higher) - best_value(lower)))]
+def alike(several: Mapping[str, Samples], within: float) -> list[tuple[str, Samples]]:
+    """How much closer than so many points any two of some samples are, named: all must be for them to be alike."""
+    return [
+        (f"{within:g} points less {one} over {other}", within - (several[one] - several[other]))
+        for one, other in permutations(several, 2)
+    ]
 
 
 def spread(several: Iterable[Samples]) -> Samples:
@@ -157,10 +176,11 @@ def n_valued(samples: Samples) -> int:
 
 
 def spelled(samples: Samples, unit: str = "") -> str:
-    """Mean and half interval for people."""
+    """Mean and half interval for people: two digits of the interval, and as many places of the mean."""
     mean, ends = interval(samples)
-    digits = 0 if abs(mean) >= 1000 else 2
-    return f"{mean:,.{digits}f} ± {ends.high - mean:,.{digits}f}{unit}"
+    half = ends.high - mean
+    digits = min(max(1 - math.floor(math.log10(half)), 0), _MOST_DIGITS) if half > 0 else 2
+    return f"{mean:,.{digits}f} ± {half:,.{digits}f}{unit}"
 
 
 def _judged_on(several: Sequence[Samples], judged: Callable[[], tuple[str, Verdict]]) -> tuple[str, Verdict]:

@@ -426,7 +426,9 @@ FIG_6 = Experiment(
             "longer job types are worth more",
             "fig. 6",
             ordering(_longer_is_worth_more, ""),
-            "read as: a correlation above 0.9 over the job types of a trial; the figure has no number",
+            "read as: a correlation above 0.9 over the job types of a trial; the figure has no number. It follows from "
+            "how the generator gives worths",
+            "constructed",
         ),
     ),
     {_WORTH_TIME: worth_time_correlation},

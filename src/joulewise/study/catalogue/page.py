@@ -16,7 +16,7 @@ from joulewise.verdicts import STANDINGS, VERDICTS, ClaimFinding, Verdict, best,
 
 TOTALS, STANDINGS_PART = "totals", "standings"
 _PART = re.compile(r"(<!-- findings (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
-_HEAD = ("claim", "what it says", "published", "ours (mean ± 95 % interval)", "verdict")
+_HEAD = ("claim", "what it says", "published", "ours ± 95 % interval", "verdict")
 _WORKS = ("Friese", "Machovec", "Tarplee", "Oxley", "Joulewise")
 _OURS = "Joulewise"
 
@@ -54,7 +54,8 @@ def _claims(records: Mapping[str, FindingsRecord]) -> dict[tuple[str, str], list
     for record in records.values():
         for finding in record.findings:
             work = _OURS if finding.standing == "ours" else _work(record)
-            found.setdefault((work, finding.claim.split()[0]), []).append(finding.verdict)
+            if finding.standing != "post hoc":
+                found.setdefault((work, finding.claim.split()[0]), []).append(finding.verdict)
     return found
 
 
@@ -86,12 +87,12 @@ def standings(records: Mapping[str, FindingsRecord]) -> str:
 
 
 def _with_standing(standing: str, records: Iterable[FindingsRecord]) -> Iterator[str]:
-    """Works that have verdicts of a standing where many have it, else claims and their experiments."""
+    """Claims with verdicts of a standing, and their experiments."""
     for record in records:
         judged = [finding for finding in record.findings if finding.verdict != "not testable"]
         claims = ", ".join(finding.claim for finding in judged if finding.standing == standing)
         if claims:
-            yield _work(record) if standing == "stand-in" else f"{claims} in `{record.id}`"
+            yield f"{claims} in `{record.id}`"
 
 
 def filled(page: str, records: Mapping[str, FindingsRecord]) -> str:

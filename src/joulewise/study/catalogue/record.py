@@ -38,7 +38,7 @@ class FindingsRecord:
             return "nothing is run"
         about = self.about
         took = f"{duration(float(about['seconds']))} of computing"
-        versions = f"Joulewise {about['joulewise']} on Python {about['python']}"
+        versions = f"Joulewise {about['joulewise']} on Python {about['python']} ({about['machine']})"
         engine = f", searched by {about['engine']}" if about["engine"] else ""
         return f"{count(self.trials, 'trial')}, computed on {about['run_at'][:10]} in {took} with {versions}{engine}"
 
