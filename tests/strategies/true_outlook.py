@@ -16,15 +16,15 @@ def _ours_slope(run: Cells) -> Metrics:
 
 
 def _ours_hours(run: Cells) -> Metrics:
-    is_night, is_ours = run["variant"] == "less at night", run["manager.policy"] == "prices"
+    is_night, is_ours = run["variant"].startswith("less at night"), run["manager.policy"] == "prices"
     return {"utility": (800.0 - 100.0 * is_night) + 100.0 * is_ours, "possible_percent": 95.0 + is_night}
 
 
 def _ours_groups(run: Cells) -> Metrics:
     groups, is_slow = run["manager.groups"], run["manager.mapping_time"] == "given"
     lost = 5.0 * groups if not is_slow else -50.0 * groups
-    by_load = 3.0 * (run["manager.dealing"] == "least-load")
-    return {"utility": 1000.0 - lost + by_load, "mapping_s": 1.0 / groups}
+    dealt = {"in-turn": 0.0, "least-load": 3.0, "suited": 6.0}[run["manager.dealing"]]
+    return {"utility": 1000.0 - lost + dealt, "mapping_s": 1.0 / groups}
 
 
 def _ours_preemption(run: Cells) -> Metrics:

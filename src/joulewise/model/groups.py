@@ -9,12 +9,12 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from joulewise.model.allocation import Allocation, BrokenRuns
-from joulewise.model.arrays import Counts, Ints
+from joulewise.model.arrays import Bools, Counts, Ints
 from joulewise.model.supply import Supply
 from joulewise.model.system import System
 from joulewise.model.world import Outages, World
 
-Dealing: TypeAlias = Literal["in-turn", "least-load"]
+Dealing: TypeAlias = Literal["in-turn", "least-load", "suited"]
 
 _COLUMNS = ("machine", "pstate", "start_s", "end_s", "status")
 _BROKEN_COLUMNS = ("pstate", "start_s", "end_s")
@@ -52,7 +52,10 @@ def _places(numbers: Counts, some: Ints) -> Ints:
 
 
 def machine_groups(system: System, n_groups: int) -> Counts:
-    """The group of each machine: they are dealt in turn in the order of their types, so that groups are alike."""
+    """The group of each machine: they are dealt in turn in the order of their types.
+
+    Groups are alike but for types with fewer machines than there are groups, which some lack.
+    """
     return np.arange(system.n_machines) % n_groups
 
 
@@ -100,21 +103,36 @@ def _in_turn(world: World, n_groups: int) -> Counts:
 
 
 def _least_load(world: World, n_groups: int) -> Counts:
-    """The group that has least to do for each of its machines, of equals the first.
+    return _by_load(world, np.ones((world.system.n_task_types, n_groups), np.bool_))
 
-    What was dealt counts by mean execution times, and each machine works off a second of it in every second.
+
+def _suited(world: World, n_groups: int) -> Counts:
+    """By load, among the groups that have a machine of the type that runs the task fastest."""
+    return _by_load(world, world.system.best_types(1) @ (counts_of_groups(world.system, n_groups).T > 0))
+
+
+def _by_load(world: World, is_open: Bools) -> Counts:
+    """Of the groups that are open to its type, as [task type, group], the one with least to do for each machine.
+
+    Of equals it is the first. What was dealt counts by mean execution times, and each machine works off a second of it
+    in every second.
     """
-    work, n_machines = world.workload, counts_of_groups(world.system, n_groups).sum(axis=1)
-    exec_s = world.system.mean_etc_s[work.task_type]
+    work, n_groups = world.workload, is_open.shape[1]
+    n_machines, exec_s = counts_of_groups(world.system, n_groups).sum(axis=1), world.system.mean_etc_s[work.task_type]
+    closed_s = np.where(is_open, 0.0, np.inf)
     free_s, groups = np.zeros(n_groups), np.empty(work.n_tasks, np.int64)
-    for i, arrival_s in enumerate(work.arrival_s.tolist()):
+    for i, (arrival_s, task_type) in enumerate(zip(work.arrival_s.tolist(), work.task_type.tolist(), strict=True)):
         np.maximum(free_s, arrival_s, out=free_s)
-        groups[i] = g = int(free_s.argmin())
+        groups[i] = g = int((free_s + closed_s[task_type]).argmin())
         free_s[g] += exec_s[i] / n_machines[g]
     return groups
 
 
-_DEALINGS: dict[Dealing, Callable[[World, int], Counts]] = {"in-turn": _in_turn, "least-load": _least_load}
+_DEALINGS: dict[Dealing, Callable[[World, int], Counts]] = {
+    "in-turn": _in_turn,
+    "least-load": _least_load,
+    "suited": _suited,
+}
 
 
 def _group(world: World, counts: Counts, task: Counts, machine: Counts) -> MachineGroup:

@@ -27,14 +27,20 @@ COLUMNS = ("pstate", "start_s", "end_s", "status")
 
 
 def dealt(world: World, n: int, dealing: str) -> list[int]:
-    """The group of each task, word for word: by turns, or whoever is done first with the mean times dealt to it."""
+    """The group of each task, word for word: by turns, or whoever is done first with the mean times dealt to it.
+
+    Suited are groups with a machine of the type, of those that have any, that is first of the fastest.
+    """
     system, work = world.system, world.workload
     n_machines = [len(range(g, system.n_machines, n)) for g in range(n)]
     done_s, groups = [0.0] * n, []
     for i in range(work.n_tasks):
         times_s = [s for s in system.etc_s[work.task_type[i], :, 0].tolist() if s < np.inf]
         done_s = [max(at_s, float(work.arrival_s[i])) for at_s in done_s]
-        groups.append(i % n if dealing == "in-turn" else done_s.index(min(done_s)))
+        machine_s = system.etc_s[work.task_type[i], system.machine_type, 0].tolist()
+        best_type = system.machine_type[machine_s.index(min(machine_s))]
+        owners = [g for g in range(n) if dealing != "suited" or best_type in system.machine_type[g::n]]
+        groups.append(i % n if dealing == "in-turn" else min(owners, key=lambda g: (done_s[g], g)))
         done_s[groups[-1]] += sum(times_s) / len(times_s) / n_machines[groups[-1]]
     return groups
 
@@ -83,8 +89,9 @@ def test_groups_without_a_machine_for_every_task_are_refused() -> None:
         simulate(world, manager)
 
 
+@pytest.mark.parametrize("dealing", ["least-load", "suited"])
 @pytest.mark.parametrize("policy", ["max-util", "round-robin", "sufferage", "max-max-upt", "prices"])
-def test_a_busy_day_in_groups_conforms(policy: str) -> None:
+def test_a_busy_day_in_groups_conforms(policy: str, dealing: Dealing) -> None:
     world = busy_world(200)
-    manager = Manager(POLICIES[policy], 0.5, groups=2, dealing="least-load")
+    manager = Manager(POLICIES[policy], 0.5, groups=2, dealing=dealing)
     assert check_allocation(world, simulate(world, manager).allocation, manager) == []

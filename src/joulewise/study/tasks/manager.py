@@ -94,7 +94,9 @@ class ManagerParameters:
         Manager.groups, "number of groups into which machines are divided, each with a manager and tasks of its own"
     )
     dealing: Dealing = explained(
-        Manager.dealing, "how arriving tasks are dealt to groups: in turn, or to the one with least to do"
+        Manager.dealing,
+        "how arriving tasks are dealt to groups: in turn, to the one with least to do, or to that one of those with a "
+        "machine of the type that runs them fastest",
     )
     postponing: Postponing = explained(
         Manager.postponing,
