@@ -80,6 +80,14 @@ def test_runs_that_are_kept_are_judged_by_the_rules_of_today(tmp_path: Path) -> 
     assert kept_records(tmp_path, ["k-best"], EXPERIMENTS)["k-best"].findings == (FAILS,)
     (tmp_path / "k-best.parquet").write_bytes(packed(runs))
     assert list(kept_records(tmp_path, ["k-best"], EXPERIMENTS)["k-best"].findings) == experiment.findings(runs)
+    (tmp_path / "k-best.parquet").write_bytes(packed(runs.drop("utility_percent")))
+    with pytest.raises(InputError, match="run it again: `joulewise reproduce k-best`"):
+        kept_records(tmp_path, ["k-best"], EXPERIMENTS)
+
+
+def test_a_reading_made_after_the_outcome_counts_in_no_total() -> None:
+    late = ClaimFinding("2.15 (later)", "", "", "", "reproduced", standing="post hoc")
+    assert totals({"a": record("a", late)}) == totals({})
 
 
 def test_the_page_of_the_documentation_has_a_place_for_every_experiment() -> None:

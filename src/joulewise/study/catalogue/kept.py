@@ -13,11 +13,13 @@ from pathlib import Path
 
 import polars as pl
 
+from joulewise.errors import InputError, Problem
 from joulewise.files import write_changed
 from joulewise.study.catalogue.experiment import Experiment
 from joulewise.study.catalogue.record import FILE, FindingsRecord, read_records
 from joulewise.study.reading import read_parquet
 from joulewise.study.results import open_results
+from joulewise.verdicts import ClaimFinding
 
 KEPT = "findings"
 _NOT_KEPT = ("run", "world")
@@ -58,14 +60,15 @@ def _judged_again(
         path = kept / f"{name}.parquet"
         if path.is_file():
             entry = experiments[name]
-            runs = read_parquet(path).with_columns(pl.col(pl.Float32).cast(pl.Float64))
-            yield (
-                name,
-                replace(
-                    record,
-                    title=entry.title,
-                    source=entry.source,
-                    reading=entry.reading,
-                    findings=tuple(entry.findings(runs)),
-                ),
-            )
+            findings = _findings(entry, path)
+            again = replace(record, title=entry.title, source=entry.source, reading=entry.reading, findings=findings)
+            yield name, again
+
+
+def _findings(entry: Experiment, path: Path) -> tuple[ClaimFinding, ...]:
+    """What the claims come to on kept runs; InputError where these lack a column that a new claim reads."""
+    try:
+        return tuple(entry.findings(read_parquet(path).with_columns(pl.col(pl.Float32).cast(pl.Float64))))
+    except pl.exceptions.ColumnNotFoundError as error:
+        advice = f"run it again: `joulewise reproduce {entry.id}`, then `--page`"
+        raise InputError(Problem(str(path), str(error), "must have what claims are judged by", advice)) from error
