@@ -22,7 +22,7 @@ def _oxley(run: Cells) -> Metrics:
         "redline_margin_k": 0.0,
         "heavy_neighbours": 0.2 if aware else 2.0,
         "n_idle_beside_heavy": 3.0 if aware else 0.0,
-        "solve_s": 20.0 if method == "nlpcl" else 0.5,
+        "solve_s": 20.0 if method == "nlpcl" else 0.01 if method.startswith("greedy") else 0.5,
     }
 
 

@@ -18,7 +18,7 @@ from joulewise.study.column import RUNS
 from joulewise.study.columns import all_columns
 from joulewise.study.source import Draw
 from joulewise.study.tasks.sources import MANAGER_SOURCE
-from joulewise.verdicts import Verdict
+from joulewise.verdicts import IntervalEnds, Verdict
 from tests.strategies.claims import can_fail, cells_of, runs_of, verdicts
 from tests.strategies.true_tables import TRUE
 
@@ -129,14 +129,26 @@ def test_every_claim_is_in_the_catalogue() -> None:
     assert {f"O{i}" for i in range(1, 9)} <= found
 
 
-def test_a_best_value_that_hangs_on_few_trials_has_a_wide_interval() -> None:
-    low = {0.1: np.full(48, 2.0), 0.5: np.full(48, 1.0)}
-    sure = {0.1: np.full(48, 1.0), 0.5: np.full(48, 2.0)}
-    assert judging.best_difference(sure, low).tolist() == pytest.approx([0.4] * 6)
-    few_decide = {0.1: np.full(48, 1.0), 0.5: np.array([9.0, *[0.9] * 47])}
-    assert judging.interval(judging.best_difference(few_decide, low))[1].low < 0
-    lacking = {0.1: np.array([math.nan, *[1.0] * 47]), 0.5: np.full(48, 2.0)}
-    assert np.isnan(judging.best_difference(lacking, low)).tolist() == [True, *[False] * 5]
+def test_a_best_value_is_higher_where_differences_show_it() -> None:
+    def swept(*means: float) -> dict[float, judging.Samples]:
+        """Means by value, with a trifle of noise."""
+        noise = 0.01 * np.sin(np.arange(24.0))
+        return {at: mean + noise * at for at, mean in zip((0.1, 0.5, 0.9), means)}
+
+    def ends(higher: dict[float, judging.Samples], lower: dict[float, judging.Samples]) -> IntervalEnds:
+        return judging.interval(judging.best_difference(higher, lower))[1]
+
+    low, middle, high, flat = swept(3, 2, 1), swept(2, 3, 1), swept(1, 2, 3), swept(2, 2, 2)
+    assert ends(high, low).low > 0
+    assert ends(middle, low).low > 0
+    assert ends(low, high).high < 0
+    assert ends(low, low).high < 0
+    for one, other in ((flat, low), (high, flat), (flat, flat)):
+        found = ends(one, other)
+        assert found.low <= 0.01 <= found.high + 0.02
+    lacking = {**high, 0.1: np.where(np.arange(24) == 3, math.nan, 1.0)}
+    assert np.isnan(judging.best_difference(lacking, low)).tolist() == [at == 3 for at in range(24)]
+    assert np.isnan(judging.best_difference({**high, 0.1: np.full(24, math.nan)}, low)).all()
 
 
 def test_samples_are_alike_where_no_two_are_far_apart() -> None:

@@ -43,14 +43,6 @@ def _wide_affinities(run: Cells) -> Changes:
     return {"system_tma": 0.0865 + (-0.01, 0.015)[run["trial"] % 2]} if run[AFFINITY] == "as drawn" else {}
 
 
-def _few_decide_where_the_best_is(run: Cells) -> Changes:
-    """At low affinity a leniency of 2.0 is a trifle better in three trials, and 0.6 much better in two."""
-    if run["variant"] != "filter" or run[AFFINITY] != "low":
-        return {}
-    a_trifle, much = 0.01 * (run[LENIENCY] == 2.0), 20 * (run[LENIENCY] == 0.6 and run["trial"] < 2)
-    return {"utility_percent": 45 + a_trifle + much, "utility": 1000 * (45 + a_trifle + much)}
-
-
 def _hardly_closer(run: Cells) -> Changes:
     seeds = run[friese_5.SEEDS]
     place = friese_5.SHOWN.index(seeds) if seeds in friese_5.SHOWN else 0
@@ -132,7 +124,6 @@ REFUTED: dict[str, tuple[str, str, Alteration]] = {
               utility_percent=60.0),
     ),
     "most trials are out of the range": ("fig-3.14", "3.15 as drawn", _wide_affinities),
-    "the best of means is the other way round": ("fig-3.14", "3.16", _few_decide_where_the_best_is),
     "gains are losses": ("budget-3", "3.22", _losses_that_shrink),
     "many more is one more": (
         "fig-3.13", "3.26 declining", lambda run: {"tasks_completed": 30_000 + run["variant"].startswith("weighting")},

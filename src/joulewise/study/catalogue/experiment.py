@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+import numpy as np
 import polars as pl
 
 from joulewise.study.catalogue.judging import Claim
@@ -113,9 +114,17 @@ class Experiment:
         return results.runs.with_columns(pl.DataFrame(columns, dict.fromkeys(columns, pl.Float64)).fill_nan(None))
 
     def findings(self, runs: pl.DataFrame) -> list[ClaimFinding]:
-        """Every claim judged on the runs of the study."""
-        found = [claim.finding(runs) for claim in self.claims]
+        """Every claim judged on the runs of the study; none is where runs of it are missing."""
+        lacking = self._lacking(runs)
+        found = [claim.without(lacking) if lacking else claim.finding(runs) for claim in self.claims]
         return [finding if finding.standing else replace(finding, standing=self.standing) for finding in found]
+
+    def _lacking(self, runs: pl.DataFrame) -> str:
+        """What is missing where not every trial has each run of the study once."""
+        n_points, (trials, counts) = len(self.study().points), np.unique(runs["trial"].to_numpy(), return_counts=True)
+        if (counts == n_points).all():
+            return ""
+        return f"not all runs of the study are there: {runs.height:,} of {n_points:,} in each of {trials.size:,} trials"
 
 
 def _made_smaller(smaller: Callable[[str], str], line: re.Match[str]) -> str:

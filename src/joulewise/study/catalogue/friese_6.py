@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
 import polars as pl
 
 from joulewise.study.catalogue.experiment import Experiment
@@ -44,9 +45,13 @@ def _published(runs: pl.DataFrame, metric: str) -> Samples:
 
 
 def _share_of_range(runs: pl.DataFrame, objective: str, unit: str) -> Samples:
-    """Where the knee lies between the least of an objective and its most on the bound's front, in percent."""
+    """Where the knee lies between the least of an objective and its most on the bound's front, in percent.
+
+    All of it where the front lies wholly beyond.
+    """
     least, knee, reference = (_published(runs, f"{name}_{objective}_{unit}") for name in ("least", "knee", "reference"))
-    return 100 * (knee - least) / (reference / _BEYOND_NADIR - least)
+    width = reference / _BEYOND_NADIR - least
+    return np.where(width > 0, 100 * (knee - least) / width, 100.0)
 
 
 def _knee(runs: pl.DataFrame) -> list[tuple[str, Samples]]:

@@ -31,7 +31,8 @@ Samples: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 Judge: TypeAlias = Callable[[pl.DataFrame], tuple[str, Verdict]]
 Value = TypeVar("Value")
 Differences: TypeAlias = Callable[[pl.DataFrame], Sequence[tuple[str, Samples]]]
-_MOST_DIGITS = 6
+_NOTHING = 1e-4
+"""Intervals of no width for people: kept runs have seven digits."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,10 @@ class Claim:
     def finding(self, runs: pl.DataFrame) -> ClaimFinding:
         ours, verdict = self.judge(runs)
         return ClaimFinding(self.id, self.says, self.published, ours, verdict, self.note, self.standing)
+
+    def without(self, lacking: str) -> ClaimFinding:
+        """What is said of the claim where it cannot be judged."""
+        return ClaimFinding(self.id, self.says, self.published, lacking, "not judged", self.note, self.standing)
 
 
 def per_trial(runs: pl.DataFrame, metric: str, where: Mapping[str, object]) -> Samples:
@@ -104,10 +109,15 @@ def best_value(by_value: Mapping[Value, Samples]) -> Value:
     return list(by_value)[int(table[:, _is_complete(table)].sum(axis=1).argmax())]
 
 
+def at_best(by_value: Mapping[Value, Samples], wanted: Mapping[Value, Samples]) -> Samples:
+    """What is wanted at the swept value with the highest mean; NaN where a trial lacks a value of the sweep."""
+    complete = _is_complete(np.stack(list(by_value.values())))
+    return np.where(complete, wanted[best_value(by_value)], math.nan)
+
+
 def best_by_mean(by_value: Mapping[Value, Samples]) -> Samples:
     """Of the samples of a sweep those with the highest mean; NaN where a trial lacks a value."""
-    table = np.stack(list(by_value.values()))
-    return np.where(_is_complete(table), by_value[best_value(by_value)], math.nan)
+    return at_best(by_value, by_value)
 
 
 def _is_complete(table: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -115,26 +125,79 @@ def _is_complete(table: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray(~np.isnan(table).any(axis=0))
 
 
+def of_the_worst(samples: Samples) -> Samples:
+    """The least of all trials in the place of each: for what must hold always; NaN where one lacks a value."""
+    return np.full_like(samples, samples.min())
+
+
+def weakest(several: Iterable[Samples]) -> Samples:
+    """Of differences that must all be positive the one whose interval reaches lowest."""
+    return min(several, key=lambda samples: interval(samples)[1].low if n_valued(samples) > 1 else -math.inf)
+
+
+PARTED = "where the best values differ by more than noise, by the differences that show it"
+
+
 def best_difference(higher: Mapping[float, Samples], lower: Mapping[float, Samples]) -> Samples:
-    """The value of one sweep with the highest mean less that of another, as the pseudo-values of a jackknife.
+    """How surely the best value of one sweep is higher than that of another, in the unit of what is swept over.
 
-    Means have one best value, and that has no interval. So blocks of trials are left out in turn: where that moves the
-    best value, the interval is wide. Blocks grow with the root of the trials, because a best value moves in jumps. NaN
-    where a block lacks a value.
+    The best values have no interval, but a value between them parts them surely where the best of the one is better
+    than all up to there, and the best of the other than all beyond. This is the weakest of these differences; it is
+    negative where the best value of the first is not the higher one, and all differences show that.
     """
-    table = np.stack([*higher.values(), *lower.values()])
-    trials = np.arange(table.shape[1])
-    blocks = np.array_split(trials, max(math.isqrt(trials.size), min(trials.size, LEAST_TRIALS)))
+    complete = _is_complete(np.stack([*higher.values(), *lower.values()]))
+    if complete.sum() < 2:
+        return np.full(complete.size, math.nan)
+    high, low = best_value(higher), best_value(lower)
 
-    def without(block: NDArray[np.intp]) -> float:
-        kept = np.setdiff1d(trials, block)
-        one, other = ({key: samples[kept] for key, samples in sweep.items()} for sweep in (higher, lower))
-        return best_value(one) - best_value(other)
+    def parted(cut: float) -> Samples:
+        """The weakest difference where the sweeps are parted at, or just after, a value."""
+        is_higher = high > low
+        beaten = [at for at in higher if (at <= cut if is_higher else at > cut)]
+        beaten_too = [at for at in lower if (at > cut if is_higher else at < cut)]
+        return weakest([*(higher[high] - higher[at] for at in beaten), *(lower[low] - lower[at] for at in beaten_too)])
 
-    whole = without(trials[:0])
-    values = [len(blocks) * whole - (len(blocks) - 1) * without(block) for block in blocks]
-    has_all = [bool(_is_complete(table)[block].all()) for block in blocks]
-    return np.where(has_all, values, math.nan)
+    cuts = [at for at in higher if (low <= at < high if high > low else high <= at <= low)]
+    surest = max(map(parted, cuts), key=lambda samples: interval(samples)[1].low)
+    found = surest if high > low else -surest
+    return np.where(complete, found, math.nan)
+
+
+def _chosen_apart(several: Iterable[Samples], weigh: Callable[[Samples], Samples]) -> Samples:
+    """A sum of samples with weights by their totals; NaN where a trial lacks a value.
+
+    Totals over every other trial decide for the trials between: chosen and measured on the same trials, noise alone
+    would be ahead.
+    """
+    table = np.stack(list(several))
+    complete, is_odd = _is_complete(table), np.arange(table.shape[1]) % 2 == 1
+    found = np.full(table.shape[1], math.nan)
+    for judged in (is_odd, ~is_odd):
+        totals = table[:, complete & ~judged].sum(axis=1)
+        found[complete & judged] = weigh(totals) @ table[:, complete & judged]
+    return found
+
+
+def _first(is_chosen: int, n: int) -> Samples:
+    return np.asarray(np.arange(n) == is_chosen, np.float64)
+
+
+def best_apart(by_value: Mapping[Value, Samples]) -> Samples:
+    """Of the samples of a sweep those with the highest mean, chosen on other trials than it is measured on."""
+    return _chosen_apart(by_value.values(), lambda totals: _first(int(totals.argmax()), totals.size))
+
+
+def spread(several: Iterable[Samples]) -> Samples:
+    """The samples with the highest mean less those with the lowest, chosen on other trials than it is measured on."""
+    return _chosen_apart(
+        several, lambda totals: _first(int(totals.argmax()), totals.size) - _first(int(totals.argmin()), totals.size)
+    )
+
+
+def wider(one: Sequence[Samples], other: Sequence[Samples]) -> Samples:
+    """How much wider the spread of some samples is than that of others: than any two of these are apart."""
+    widest = spread(one)
+    return weakest(widest - (high - low) for high, low in permutations(other, 2))
 
 
 def alike(several: Mapping[str, Samples], within: float) -> list[tuple[str, Samples]]:
@@ -143,22 +206,6 @@ def alike(several: Mapping[str, Samples], within: float) -> list[tuple[str, Samp
         (f"{within:g} points less {one} over {other}", within - (several[one] - several[other]))
         for one, other in permutations(several, 2)
     ]
-
-
-def spread(several: Iterable[Samples]) -> Samples:
-    """The samples with the highest mean less those with the lowest; NaN where a trial lacks a value.
-
-    Which they are is decided on every other trial for the trials between: chosen and measured on the same trials,
-    noise alone would have a spread.
-    """
-    table = np.stack(list(several))
-    complete, is_odd = _is_complete(table), np.arange(table.shape[1]) % 2 == 1
-    found = np.full(table.shape[1], math.nan)
-    for judged in (is_odd, ~is_odd):
-        sums = table[:, complete & ~judged].sum(axis=1)
-        differences = table[sums.argmax()] - table[sums.argmin()]
-        found[complete & judged] = differences[complete & judged]
-    return found
 
 
 def interval(samples: Samples) -> tuple[float, IntervalEnds]:
@@ -179,7 +226,7 @@ def spelled(samples: Samples, unit: str = "") -> str:
     """Mean and half interval for people: two digits of the interval, and as many places of the mean."""
     mean, ends = interval(samples)
     half = ends.high - mean
-    digits = min(max(1 - math.floor(math.log10(half)), 0), _MOST_DIGITS) if half > 0 else 2
+    digits = 2 if half < _NOTHING else max(1 - math.floor(math.log10(half)), 0)
     return f"{mean:,.{digits}f} ± {half:,.{digits}f}{unit}"
 
 
@@ -197,11 +244,11 @@ def _judged_on(several: Sequence[Samples], judged: Callable[[], tuple[str, Verdi
 def number(published: float, samples_of: Callable[[pl.DataFrame], Samples], unit: str = "") -> Judge:
     """Judge a published number."""
 
-    def judge(runs: pl.DataFrame) -> tuple[str, Verdict]:
-        samples = samples_of(runs)
-        return _judged_on([samples], lambda: (spelled(samples, unit), of_number(published, interval(samples)[1])))
+    return lambda runs: _number_judged(published, samples_of(runs), unit)
 
-    return judge
+
+def _number_judged(published: float, samples: Samples, unit: str) -> tuple[str, Verdict]:
+    return _judged_on([samples], lambda: (spelled(samples, unit), of_number(published, interval(samples)[1])))
 
 
 def ordering(differences_of: Differences, unit: str = " points", wanted: Wanted = "all") -> Judge:
@@ -220,13 +267,26 @@ def ordering(differences_of: Differences, unit: str = " points", wanted: Wanted 
     return judge
 
 
+def each_number(published: float, several_of: Callable[[pl.DataFrame], Mapping[str, Samples]], unit: str = "") -> Judge:
+    """Judge a published number that is claimed of each of several; the worst verdict counts."""
+
+    def judge(runs: pl.DataFrame) -> tuple[str, Verdict]:
+        several = several_of(runs).items()
+        return _worst_of({name: _number_judged(published, samples, unit) for name, samples in several})
+
+    return judge
+
+
+def _worst_of(judged: Mapping[str, tuple[str, Verdict]]) -> tuple[str, Verdict]:
+    words = "; ".join(f"{name}: {ours}" for name, (ours, _) in judged.items())
+    return words, worst(verdict for _, verdict in judged.values())
+
+
 def in_each(settings: Mapping[str, Differences], unit: str = " points", wanted: Wanted = "all") -> Judge:
     """Judge differences that are claimed to be positive in each of some settings; the worst verdict counts."""
 
     def judge(runs: pl.DataFrame) -> tuple[str, Verdict]:
-        judged = {name: ordering(differences, unit, wanted)(runs) for name, differences in settings.items()}
-        words = "; ".join(f"{name}: {ours}" for name, (ours, _) in judged.items())
-        return words, worst(verdict for _, verdict in judged.values())
+        return _worst_of({name: ordering(differences, unit, wanted)(runs) for name, differences in settings.items()})
 
     return judge
 

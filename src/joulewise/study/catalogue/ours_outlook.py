@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from joulewise.study.catalogue.experiment import Experiment
-from joulewise.study.catalogue.judging import Claim, Samples, best_by_mean, best_value, gain, ordering, sampled
+from joulewise.study.catalogue.judging import Claim, Samples, at_best, best_apart, best_by_mean, gain, ordering, sampled
 
 SOURCE = "Joulewise"
 LOADS = (33_000, 50_000)
@@ -24,7 +24,7 @@ def _by_threshold(runs: pl.DataFrame, variant: str, policy: str, load: int) -> d
 def _chosen_for(runs: pl.DataFrame, variant: str, policy: str, load: int, chosen_at: int) -> Samples:
     """What is earned at a load with the threshold that is best, on average, at another."""
     there = _by_threshold(runs, variant, policy, chosen_at)
-    return _by_threshold(runs, variant, policy, load)[best_value(there)]
+    return at_best(there, _by_threshold(runs, variant, policy, load))
 
 
 def _follows_better(runs: pl.DataFrame, bursts: str = "") -> list[tuple[str, Samples]]:
@@ -32,7 +32,7 @@ def _follows_better(runs: pl.DataFrame, bursts: str = "") -> list[tuple[str, Sam
         (
             f"{policy}, {load:,} tasks a day",
             gain(
-                best_by_mean(_by_threshold(runs, f"following{bursts}", policy, load)),
+                best_apart(_by_threshold(runs, f"following{bursts}", policy, load)),
                 best_by_mean(_by_threshold(runs, f"fixed{bursts}", policy, load)),
             ),
         )
