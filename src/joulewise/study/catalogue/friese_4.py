@@ -55,26 +55,20 @@ def _utility(runs: pl.DataFrame, policy: str, environment: str, energy_filter: s
     return _metric(runs, "utility", policy, environment, energy_filter)
 
 
-def _policies(runs: pl.DataFrame) -> list[str]:
-    """The policies of the chapter that the runs have, in its order."""
-    found = set(runs["manager.policy"].unique())
-    return [policy for policy in POLICIES if policy in found]
-
-
 def _polled_over_queued(runs: pl.DataFrame, metric: str, energy_filters: list[str]) -> list[tuple[str, Samples]]:
     return [
         (
             f"{policy}, filter {chosen}",
             _metric(runs, metric, policy, "polled", chosen) - _metric(runs, metric, policy, "queued", chosen),
         )
-        for policy, chosen in product(_policies(runs), energy_filters)
+        for policy, chosen in product(POLICIES, energy_filters)
     ]
 
 
 def _filter_gain(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     """What the filter gains; of Max-Max UPE, 1 % of its utility less what it gains."""
     found = []
-    for policy, environment in product(_policies(runs), ENVIRONMENTS):
+    for policy, environment in product(POLICIES, ENVIRONMENTS):
         without = _utility(runs, policy, environment, "none")
         gain = _utility(runs, policy, environment, "adaptive") - without
         if policy == UPE:
