@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 _RUN_S, _TASK_S, _KEPT_S = 0.02, 3e-6, 0.02
 _PLAIN = 75.0
 """How much longer the plain engine takes, for objectives that may rise with time."""
+_SUFFERAGE, _PERMUTING = 4.0, 2.0
+"""How much longer Sufferage takes, which looks at two machine types of each task, and permuting, beside how many."""
 _PIECES = 3.0
 """How much longer the bound of tasks that run in pieces takes."""
 _KEPT_BYTES, _RECORD_BYTES, _PROOF_BYTES = 25_000, 26, 20_000
@@ -129,9 +131,7 @@ class ManagedKind(Kind):
         n_tasks = self.task_counts(missing, folder)
         specs = {run.point.decision.parameters.policy for run in missing}
         policies = {spec: policy_of(spec, folder) for spec in specs}
-        runs_s = sum(
-            _RUN_S + _TASK_S * n_tasks[run.key] * (_PLAIN if _is_slow(run.point, policies) else 1) for run in missing
-        )
+        runs_s = sum(_RUN_S + _TASK_S * n_tasks[run.key] * _slowness(run.point, policies) for run in missing)
         bounds = {(run.world_key, run.bound): n_tasks[run.key] for run in missing if run.bound != TRIVIAL}
         new = ((bound, n) for (key, bound), n in bounds.items() if not store.proof_file(key, bound).is_file())
         bounds_s = sum(_bound_s(n) * (_PIECES if bound == PREEMPTIVE else 1) for bound, n in new)
@@ -227,9 +227,16 @@ def _bound_s(n_tasks: float) -> float:
     return max(0.5 * math.pow(n_tasks / 1000, 0.45), 2e-5 * n_tasks)
 
 
-def _is_slow(point: Point, policies: Mapping[str, Policy]) -> bool:
+def _slowness(point: Point, policies: Mapping[str, Policy]) -> float:
+    """How many times as long as the quickest a manager takes for a task."""
+    manager = point.decision.parameters
+    policy = policies[manager.policy]
+    permuting = _PERMUTING + manager.permuted if manager.permuted > 1 else 1.0
+    return (_PLAIN if _rises(point, policy) else 1.0) * (_SUFFERAGE if policy.rule == "sufferage" else 1.0) * permuting
+
+
+def _rises(point: Point, policy: Policy) -> bool:
     """Whether the values of waiting tasks may rise, so that all are found anew at every event."""
-    policy = policies[point.decision.parameters.policy]
     if policy.mode == "immediate" or policy.objective is None or policy.objective.by_type:
         return False
     return rises_first(point.world) or not policy.objective.falls_with_time
