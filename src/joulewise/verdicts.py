@@ -3,12 +3,14 @@
 A number is *reproduced* when our whole 95 % interval lies within 2 % of it, and *partly* when it lies within 10 %. Of
 the others it is *not reproduced* when it keeps out of these 2 %, and *undecided* when it is too wide for that. So noise
 never helps a claim: of numbers that are 2 % off or more at most one in forty is called reproduced. An ordering is a
-list of differences claimed to be positive, each paired on equal trials. It is reproduced when all intervals lie above
-zero, not reproduced when one lies below, partly when half of them lie above and none below, and undecided else. A
-claim that speaks of most or of almost all needs more than half, or all but one, to lie above, in each setting that it
-speaks of. Where the words of a claim need a bar ("alike", "many more"), the claim says which one, and differences are
-what lies beyond it. Nothing is judged on fewer than five trials of a study, or where a trial lacks a result. A claim
-about the machine or the mapper of its authors is not testable: our figure, if there is one, is shown beside it.
+list of differences claimed to be positive, each paired on equal trials. A difference holds when its interval lies above
+zero, is the other way round when it lies below, and is open else. An ordering is reproduced when all of them hold, not
+reproduced when one is the other way round, partly when half of them hold and the others are open, and undecided else. A
+claim that speaks of most or of almost all needs more than half, or all but one, to hold, in each setting that it speaks
+of. The weakest difference is shown, whose interval reaches lowest. Where the words of a claim need a bar ("alike",
+"many more"), the claim says which one, and differences are what lies beyond it. Nothing is judged on fewer than five
+trials of a study, or where a trial lacks a result. A claim about the machine or the mapper of its authors is not
+testable: our figure, if there is one, is shown beside it.
 """
 
 from __future__ import annotations

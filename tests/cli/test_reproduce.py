@@ -87,6 +87,21 @@ def test_a_gpu_is_for_fronts_of_utility(capsys: Capture) -> None:
     assert EXPERIMENTS["fig-5.4"].study().points[0].decision.parameters.engine == "auto"
 
 
+def test_a_page_without_a_place_is_refused_before_anything_is_run(capsys: Capture, tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text("No places.\n")
+    said = call(capsys, "reproduce", "k-best", "--page", tmp_path / "page.md", "--out", tmp_path / "out")
+    assert said.code == 2
+    assert "has no part for k-best" in said.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_for_runs_needs_something_to_run(capsys: Capture) -> None:
+    for option in (["--smoke"], ["--trials", 3], ["--gpu"]):
+        said = call(capsys, "reproduce", *option)
+        assert said.code == 2
+        assert "with an ID or --all" in said.err
+
+
 @pytest.mark.parametrize("more", [["--all"], ["--rule"], ["--smoke", "--trials", 3]])
 def test_what_excludes_each_other_is_refused(capsys: Capture, more: list[object]) -> None:
     said = call(capsys, "reproduce", "chapter-8", *more)

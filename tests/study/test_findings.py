@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -12,9 +13,9 @@ from joulewise.errors import InputError
 from joulewise.measure.analysis.published import CHAPTER_8
 from joulewise.study.catalogue import EXPERIMENTS, Experiment
 from joulewise.study.catalogue.characteristics import NUMBER, ORDERING, characteristics
-from joulewise.study.catalogue.kept import KEPT, kept_records, packed
+from joulewise.study.catalogue.kept import KEPT, keep, kept_records, packed
 from joulewise.study.catalogue.page import filled, totals, unfilled
-from joulewise.study.catalogue.record import FindingsRecord, read_records
+from joulewise.study.catalogue.record import FILE, FindingsRecord, read_records
 from joulewise.verdicts import ClaimFinding
 from tests.strategies.claims import runs_of
 from tests.strategies.sources import PACKAGE
@@ -83,6 +84,18 @@ def test_runs_that_are_kept_are_judged_by_the_rules_of_today(tmp_path: Path) -> 
     (tmp_path / "k-best.parquet").write_bytes(packed(runs.drop("utility_percent")))
     with pytest.raises(InputError, match="run it again: `joulewise reproduce k-best`"):
         kept_records(tmp_path, ["k-best"], EXPERIMENTS)
+
+
+def test_a_shorter_run_does_not_take_the_place_of_a_longer_one(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "new").mkdir()
+    replace(record("a", HOLDS), trials=3).write(tmp_path / "kept" / "a.json")
+    replace(record("a", FAILS), trials=2).write(tmp_path / "new" / FILE)
+    with pytest.raises(InputError, match=r"found 2 trials of a; .* has those of 3 trials; leave --trials out"):
+        keep(tmp_path / "new", tmp_path / "kept", None)
+    replace(record("a", FAILS), trials=3).write(tmp_path / "new" / FILE)
+    keep(tmp_path / "new", tmp_path / "kept", None)
+    assert read_records([tmp_path / "kept" / "a.json"])["a"].findings == (FAILS,)
 
 
 def test_a_reading_made_after_the_outcome_counts_in_no_total() -> None:

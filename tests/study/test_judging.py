@@ -51,11 +51,11 @@ def test_an_ordering_is_judged_by_what_it_says_of_how_many(
     assert of_positive(differences, wanted)[1] == verdict
 
 
-def test_an_ordering_says_how_many_hold_and_names_its_smallest_difference() -> None:
+def test_an_ordering_says_how_many_hold_and_names_its_weakest_difference() -> None:
     found = [("a over b", np.array([3.0, 3.1, 3.0, 3.1, 3.0])), ("a over c", np.array([8.0, 9.0, 8.0, 9.0, 8.0]))]
     ours, verdict = ordering(lambda _: found)(NO_RUNS)
     assert verdict == "reproduced"
-    assert ours == "2 of 2 hold; the smallest difference: 3.04 ± 0.07 points (a over b)"
+    assert ours == "2 of 2 hold; the weakest difference: 3.040 ± 0.068 points (a over b)"
     assert of_positive([ABOVE, BELOW, OPEN, OPEN])[0] == "1 of 4 hold, 1 the other way round, 2 open"
 
 

@@ -60,6 +60,8 @@ def reproduce(
         {"ID": experiment, "--all": every, "--rule": rule, "--page": page, "--smoke": smoke, "--trials": trials,
          "--gpu": gpu}
     )  # fmt: skip
+    if page is not None:
+        _check_page(page, experiment)
     extent, folder = Extent(trials, workers, smoke, gpu, as_json), SMOKE_FOLDER if smoke else FOLDER
     if rule:
         _show_rule(out or folder / "rule", as_json)
@@ -81,8 +83,20 @@ _APART = (("ID", "--all"), ("ID", "--rule"), ("--all", "--rule"), ("--rule", "--
 def _refuse_pairs(asked: Mapping[str, object]) -> None:
     from joulewise.errors import Problem, raise_if_any
 
-    pairs = [pair for pair in _APART if all(asked[each] not in (None, False) for each in pair)]
-    raise_if_any(Problem(one, f"found with {other}", "one of them at a time", "leave one out") for one, other in pairs)
+    given = {name for name, value in asked.items() if value not in (None, False)}
+    problems = [
+        Problem(one, f"found with {other}", "one of them at a time", "leave one out")
+        for one, other in _APART
+        if {one, other} <= given
+    ]
+    if not {"ID", "--all"} & given:
+        of_runs = [name for name in ("--smoke", "--trials", "--gpu") if name in given]
+        problems += [Problem(name, "found, and nothing to run", "with an ID or --all", "give one") for name in of_runs]
+    raise_if_any(problems)
+
+
+_NAMED = 3
+"""How many of what is missing are named."""
 
 
 class Extent(NamedTuple):
@@ -254,15 +268,27 @@ def _folders(experiment: str | None, out: Path | None, folder: Path) -> dict[str
     return {name: (out or folder) / name for name in all_experiments()}
 
 
+def _check_page(page: Path, experiment: str | None) -> None:
+    """InputError where a page cannot take what an experiment will find: before it is run."""
+    from joulewise.study.catalogue.page import check_places
+
+    check_places(_page_text(page), [experiment] if experiment in all_experiments() else [])
+
+
+def _page_text(page: Path) -> str:
+    from joulewise.study.study import read_source
+
+    return read_source(page, "give a page with places for findings")
+
+
 def _write_page(page: Path, folders: Mapping[str, Path], as_json: bool) -> None:
     from joulewise.files import write_changed
     from joulewise.study.catalogue import EXPERIMENTS
     from joulewise.study.catalogue.kept import KEPT, keep, kept_records
     from joulewise.study.catalogue.page import filled, unfilled
     from joulewise.study.catalogue.record import FILE
-    from joulewise.study.study import read_source
 
-    text, kept = read_source(page, "give a page with places for findings"), page.parent / KEPT
+    text, kept = _page_text(page), page.parent / KEPT
     new = [name for name, folder in folders.items() if (folder / FILE).is_file()]
     for name in new:
         keep(folders[name], kept, EXPERIMENTS.get(name))
@@ -276,7 +302,9 @@ def _write_page(page: Path, folders: Mapping[str, Path], as_json: bool) -> None:
         return
     print(f"Page:     {page}, with {len(new)} new of {len(records)} experiments")
     if left:
-        note(f"No findings of {', '.join(left)}: what the page has of them stays.")
+        some = ", ".join(left[:_NAMED]) + (f" and {len(left) - _NAMED} more" if len(left) > _NAMED else "")
+        words = "what the page has of them stays, and totals are those of the others"
+        note(f"In {kept} are no findings of {some}: {words}.")
 
 
 def _copy_figure(name: str, folder: Path, picture: Path) -> None:

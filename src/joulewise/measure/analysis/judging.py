@@ -27,8 +27,8 @@ def ordering(differences: Sequence[Difference], why_none: str) -> tuple[str, Ver
         return why_none, "not judged"
     held, verdict = of_positive([IntervalEnds(mean - width, mean + width) for _, mean, width in measured])
     name, mean, width = min(measured, key=lambda difference: difference[1] - difference[2])
-    smallest = f"the smallest difference: {100 * mean:.2f} ± {100 * width:.2f} points ({name})"
-    return f"{held}; {smallest}", verdict
+    weakest = f"the weakest difference: {100 * mean:.2f} ± {100 * width:.2f} points ({name})"
+    return f"{held}; {weakest}", verdict
 
 
 def at_most(best: Verdict, verdict: Verdict) -> Verdict:

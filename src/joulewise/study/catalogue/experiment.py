@@ -15,6 +15,7 @@ import polars as pl
 
 from joulewise.study.catalogue.judging import Claim
 from joulewise.study.study import Study, parse_study
+from joulewise.units import count
 from joulewise.verdicts import ClaimFinding, Standing
 
 if TYPE_CHECKING:
@@ -124,7 +125,8 @@ class Experiment:
         n_points, (trials, counts) = len(self.study().points), np.unique(runs["trial"].to_numpy(), return_counts=True)
         if (counts == n_points).all():
             return ""
-        return f"not all runs of the study are there: {runs.height:,} of {n_points:,} in each of {trials.size:,} trials"
+        wanted = f"{n_points:,} in each of {count(trials.size, 'trial')}"
+        return f"not all runs of the study are there: found {runs.height:,}, and it has {wanted}"
 
 
 def _made_smaller(smaller: Callable[[str], str], line: re.Match[str]) -> str:

@@ -259,8 +259,8 @@ def ordering(differences_of: Differences, unit: str = " points", wanted: Wanted 
 
         def judged() -> tuple[str, Verdict]:
             held, verdict = of_positive([interval(samples)[1] for _, samples in differences], wanted)
-            name, smallest = min(differences, key=lambda item: interval(item[1])[0])
-            return f"{held}; the smallest difference: {spelled(smallest, unit)} ({name})", verdict
+            name, least = min(differences, key=lambda item: interval(item[1])[1].low)
+            return f"{held}; the weakest difference: {spelled(least, unit)} ({name})", verdict
 
         return _judged_on([samples for _, samples in differences], judged)
 

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import polars as pl
 
-from joulewise.errors import InputError, Problem
+from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.files import write_changed
 from joulewise.study.catalogue.experiment import Experiment
 from joulewise.study.catalogue.record import FILE, FindingsRecord, read_records
 from joulewise.study.reading import read_parquet
 from joulewise.study.results import open_results
+from joulewise.units import count
 from joulewise.verdicts import ClaimFinding
 
 KEPT = "findings"
@@ -27,11 +28,23 @@ _NOT_KEPT = ("run", "world")
 
 
 def keep(results: Path, kept: Path, experiment: Experiment | None) -> None:
-    """Keep the record of a folder of results, and its runs, if it is one of an experiment that is run."""
+    """Keep the record of a folder of results, and its runs, if it is one of an experiment that is run.
+
+    InputError where one of more trials is kept already.
+    """
     for name, record in read_records([results / FILE]).items():
+        raise_if_any(_of_fewer(record, read_records([kept / f"{name}.json"]).values(), kept))
         record.write(kept / f"{name}.json")
         if experiment is not None:
             write_changed(kept / f"{name}.parquet", packed(experiment.measured(open_results(results))))
+
+
+def _of_fewer(record: FindingsRecord, before: Iterable[FindingsRecord], kept: Path) -> Iterator[Problem]:
+    for other in before:
+        if record.trials < other.trials:
+            found = f"found {count(record.trials, 'trial')} of {record.id}"
+            advice = "leave --trials out, or take the page of another folder"
+            yield Problem("--page", found, f"{kept} has those of {count(other.trials, 'trial')}", advice)
 
 
 def packed(runs: pl.DataFrame) -> bytes:

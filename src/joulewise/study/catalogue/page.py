@@ -95,11 +95,16 @@ def _with_standing(standing: str, records: Iterable[FindingsRecord]) -> Iterator
             yield f"{claims} in `{record.id}`"
 
 
+def check_places(page: str, names: Iterable[str]) -> None:
+    """InputError unless a page has a part for each of some experiments."""
+    raise_if_any(_homeless(page, names))
+
+
 def filled(page: str, records: Mapping[str, FindingsRecord]) -> str:
     """The page with its parts written from records; parts without a record stay; InputError for homeless records."""
     parts = {**{name: section_of(record) for name, record in records.items()}, TOTALS: totals(records)}
     parts[STANDINGS_PART] = standings(records)
-    raise_if_any(_homeless(page, records))
+    check_places(page, records)
     return _PART.sub(lambda part: f"{part[1]}{parts[part[2]]}{part[3]}" if part[2] in parts else part[0], page)
 
 
@@ -108,9 +113,9 @@ def unfilled(page: str, records: Mapping[str, FindingsRecord]) -> list[str]:
     return [name for _, name, _ in _PART.findall(page) if name not in (TOTALS, STANDINGS_PART, *records)]
 
 
-def _homeless(page: str, records: Mapping[str, FindingsRecord]) -> Iterator[Problem]:
+def _homeless(page: str, experiments: Iterable[str]) -> Iterator[Problem]:
     names = {name for _, name, _ in _PART.findall(page)}
-    for name in records:
+    for name in experiments:
         if name not in names:
             advice = f"put `<!-- findings {name} -->` and `<!-- end -->` where its table belongs"
             yield Problem("the page", f"has no part for {name}", "must have one for every experiment", advice)
