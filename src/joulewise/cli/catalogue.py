@@ -251,8 +251,12 @@ def _words() -> list[Entry]:
 def _rules() -> list[Entry]:
     from joulewise import verdicts
 
-    text = " ".join((verdicts.__doc__ or "").split())
-    return [Entry("rule", ("verdict",), {"name": "verdict", "summary": text}, {"meaning": text})]
+    def told(kind: str, names: Sequence[str], text: str) -> Entry:
+        return Entry(kind, tuple(names), {"name": names[0], "summary": text}, {"meaning": text})
+
+    rule = " ".join((verdicts.__doc__ or "").split())
+    words = ("verdict", "claim", "open", *verdicts.VERDICTS)
+    return [told("rule", words, rule), *(told("standing", [name], text) for name, text in verdicts.STANDINGS.items())]
 
 
 List = Callable[[], Sequence[Entry]]
