@@ -90,7 +90,7 @@ def _upper_range(other: Sweep, least: Sweep) -> Samples:
 
 
 def _drop_unfiltered(other: Sweep, least: Sweep) -> Samples:
-    lost = best_apart(other) - other[math.inf]
+    lost = best_apart(other.values()) - other[math.inf]
     return weakest(lost - (samples - least[math.inf]) for samples in least.values())
 
 

@@ -72,7 +72,7 @@ def _weighted_over_filtered(runs: pl.DataFrame, declines: bool) -> list[tuple[st
         "max-max-upe at 1.5": samples_of(runs, variant="filter at 1.5"),
     }
     return [
-        (f"{policy} over {other}", best_apart(_weighted(runs, policy, declines)) - samples)
+        (f"{policy} over {other}", best_apart(_weighted(runs, policy, declines).values()) - samples)
         for policy in WEIGHTED
         for other, samples in filtered.items()
     ]
@@ -90,7 +90,7 @@ def _weighted_claims(reading: str, declines: bool) -> tuple[Claim, ...]:
             number(
                 28.0,
                 lambda runs: gain(
-                    best_apart(_weighted(runs, "weighted-util", declines)),
+                    best_apart(_weighted(runs, "weighted-util", declines).values()),
                     samples_of(runs, variant="no filter"),
                 ),
                 " %",

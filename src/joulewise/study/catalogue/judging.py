@@ -139,7 +139,7 @@ PARTED = "where the best values differ by more than noise, by the differences th
 
 
 def best_difference(higher: Mapping[float, Samples], lower: Mapping[float, Samples]) -> Samples:
-    """How surely the best value of one sweep is higher than that of another, in the unit of what is swept over.
+    """How surely the best value of one sweep is higher than that of another, in the unit of the samples.
 
     The best values have no interval, but a value between them parts them surely where the best of the one is better
     than all up to there, and the best of the other than all beyond. This is the weakest of these differences; it is
@@ -163,35 +163,24 @@ def best_difference(higher: Mapping[float, Samples], lower: Mapping[float, Sampl
     return np.where(complete, found, math.nan)
 
 
-def _chosen_apart(several: Iterable[Samples], weigh: Callable[[Samples], Samples]) -> Samples:
-    """A sum of samples with weights by their totals; NaN where a trial lacks a value.
+def best_apart(several: Iterable[Samples]) -> Samples:
+    """The samples with the highest mean; NaN where a trial lacks a value.
 
-    Totals over every other trial decide for the trials between: chosen and measured on the same trials, noise alone
-    would be ahead.
+    Every other trial decides for those between: chosen and measured on the same trials, noise alone would be ahead.
     """
     table = np.stack(list(several))
     complete, is_odd = _is_complete(table), np.arange(table.shape[1]) % 2 == 1
     found = np.full(table.shape[1], math.nan)
     for judged in (is_odd, ~is_odd):
-        totals = table[:, complete & ~judged].sum(axis=1)
-        found[complete & judged] = weigh(totals) @ table[:, complete & judged]
+        best = table[:, complete & ~judged].sum(axis=1).argmax()
+        found[complete & judged] = table[best, complete & judged]
     return found
 
 
-def _first(is_chosen: int, n: int) -> Samples:
-    return np.asarray(np.arange(n) == is_chosen, np.float64)
-
-
-def best_apart(by_value: Mapping[Value, Samples]) -> Samples:
-    """Of the samples of a sweep those with the highest mean, chosen on other trials than it is measured on."""
-    return _chosen_apart(by_value.values(), lambda totals: _first(int(totals.argmax()), totals.size))
-
-
 def spread(several: Iterable[Samples]) -> Samples:
-    """The samples with the highest mean less those with the lowest, chosen on other trials than it is measured on."""
-    return _chosen_apart(
-        several, lambda totals: _first(int(totals.argmax()), totals.size) - _first(int(totals.argmin()), totals.size)
-    )
+    """The samples with the highest mean less those with the lowest, both chosen as `best_apart` does."""
+    table = np.stack(list(several))
+    return best_apart(table) + best_apart(-table)
 
 
 def wider(one: Sequence[Samples], other: Sequence[Samples]) -> Samples:

@@ -52,7 +52,11 @@ def _resource_over_task(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
 def _tuned_resource_over_task(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     """Each filter at its best leniency, by setting."""
     return [
-        (name, best_apart(_by_leniency(runs, name, BY_RESOURCE)) - best_by_mean(_by_leniency(runs, name, BY_TASK)))
+        (
+            name,
+            best_apart(_by_leniency(runs, name, BY_RESOURCE).values())
+            - best_by_mean(_by_leniency(runs, name, BY_TASK)),
+        )
         for name in _settings(runs)
     ]
 

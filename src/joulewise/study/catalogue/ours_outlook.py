@@ -32,7 +32,7 @@ def _follows_better(runs: pl.DataFrame, bursts: str = "") -> list[tuple[str, Sam
         (
             f"{policy}, {load:,} tasks a day",
             gain(
-                best_apart(_by_threshold(runs, f"following{bursts}", policy, load)),
+                best_apart(_by_threshold(runs, f"following{bursts}", policy, load).values()),
                 best_by_mean(_by_threshold(runs, f"fixed{bursts}", policy, load)),
             ),
         )
