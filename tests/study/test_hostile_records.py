@@ -43,6 +43,10 @@ def _wide_affinities(run: Cells) -> Changes:
     return {"system_tma": 0.0865 + (-0.01, 0.015)[run["trial"] % 2]} if run[AFFINITY] == "as drawn" else {}
 
 
+def _affinities_at(middle: float, step: float) -> Alteration:
+    return lambda run: {"system_tma": middle + step * (run["trial"] - 2)} if run[AFFINITY] == "as drawn" else {}
+
+
 def _hardly_closer(run: Cells) -> Changes:
     seeds = run[friese_5.SEEDS]
     place = friese_5.SHOWN.index(seeds) if seeds in friese_5.SHOWN else 0
@@ -124,6 +128,8 @@ REFUTED: dict[str, tuple[str, str, Alteration]] = {
               utility_percent=60.0),
     ),
     "most trials are out of the range": ("fig-3.14", "3.15 as drawn", _wide_affinities),
+    "all trials are at one place of the range": ("fig-3.14", "3.15 as drawn", _affinities_at(0.0882, 0.0)),
+    "all trials are on one side of the range": ("fig-3.14", "3.15 as drawn", _affinities_at(0.09, 0.0005)),
     "gains are losses": ("budget-3", "3.22", _losses_that_shrink),
     "many more is one more": (
         "fig-3.13", "3.26 declining", lambda run: {"tasks_completed": 30_000 + run["variant"].startswith("weighting")},
