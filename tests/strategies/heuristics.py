@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import get_args
 
 from joulewise.policies.tasks.heuristic import heuristic
@@ -63,12 +64,9 @@ FALLING = (utility_less_wait, utility_per_energy, least_energy, longest_first, a
 RISING = (longest_wait, least_utility, latest, up_and_down, aged_utility)
 
 
-def _policies(values: tuple[Value, ...], falls_with_time: bool) -> list[Policy]:
-    return [
-        heuristic(mode=mode, falls_with_time=falls_with_time, title=f"{value.__name__} ({mode})")(value)
-        for value in values
-        for mode in get_args(Mode)
-    ]
+def _policies(values: tuple[Value, ...], falls_with_time: bool, urgency: float = 0.0) -> list[Policy]:
+    made = partial(heuristic, falls_with_time=falls_with_time, urgency=urgency)
+    return [made(mode=mode, title=f"{value.__name__} ({mode})")(value) for value in values for mode in get_args(Mode)]
 
 
 TABLE_POLICIES = list(POLICIES.values())
@@ -78,6 +76,8 @@ PLAIN_POLICIES = [policy for policy in TABLE_POLICIES if policy.rule == "suffera
 FALLING_POLICIES = _policies(FALLING, falls_with_time=True)
 RISING_POLICIES = _policies((*FALLING, *RISING), falls_with_time=False)
 """Those that may rise, and the falling ones without their claim: the plain engine must not need it."""
+URGENT_POLICIES = [*_policies(FALLING, falls_with_time=True, urgency=0.7), *_policies(RISING, False, urgency=1.0)]
+"""Those that see what waiting loses, with bounds and without."""
 
 _BLIND_POLICIES = [
     POLICIES["min-min-comp"],

@@ -57,6 +57,7 @@ class TaskPlan(NamedTuple):
 
 
 WAITING, RAN, DROPPED = 0, 1, 2
+NOBODY = -1
 
 
 def empty_plan(n_tasks: int) -> TaskPlan:

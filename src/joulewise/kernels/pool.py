@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from joulewise.kernels.heap import goes_before, push
 from joulewise.kernels.jit import inlined
+from joulewise.kernels.layout import NOBODY
 
 ROUNDING = 1e-9
 """How far a value may seem to rise, as a part of it, before it counts as risen."""
@@ -21,10 +22,28 @@ def waiting_first(pool):
 
 
 @inlined
+def first_of(looked, choice, i, j):
+    """Who of two that were looked at goes first; one that is nobody or has no choice does not."""
+    if i == NOBODY or choice[i] == NOBODY:
+        return j
+    return i if j == NOBODY or goes_before(looked, i, looked, j) else j
+
+
+@inlined
 def note_rise(pool, before, now):
     """Count a value that rose with time: the objective is not what it was declared to be."""
     if now > before + ROUNDING * max(abs(before), 1.0):
         pool.n_rises[0] += 1
+
+
+@inlined
+def is_renewed(pool, i, bound, completion_s):
+    """Note the bound of a task as it is now; whether it had this one already."""
+    heap = pool.waiting
+    is_same = bound == heap.value[i] and completion_s == heap.completion_s[i]
+    note_rise(pool, heap.value[i], bound)
+    heap.value[i], heap.completion_s[i] = bound, completion_s
+    return is_same
 
 
 @inlined

@@ -28,7 +28,7 @@ from joulewise.simulate.tasks.serial import simulate
 from joulewise.worlds.environment import SystemParameters, generate_system
 from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
 from tests.strategies.cases import cases
-from tests.strategies.heuristics import BY_TYPE_POLICIES, RISING_POLICIES, claiming
+from tests.strategies.heuristics import BY_TYPE_POLICIES, RISING_POLICIES, URGENT_POLICIES, claiming
 from tests.strategies.managed_worlds import KINDS, ManagedScenario
 from tests.strategies.random_worlds import Scenario, rising, scenarios
 from tests.strategies.simple_worlds import simple_system, simple_workload
@@ -41,13 +41,13 @@ NEVER = math.nan
 
 PRICED = [policy for policy in POLICIES.values() if policy.is_priced]
 SPLIT = POLICIES["bag-makespan"]
+FORESEEING = [
+    policy for policy in POLICIES.values() if policy.objective and (policy.objective.urgency or policy.is_patient)
+]
 BATCH = [
     policy
     for policy in POLICIES.values()
-    if policy.mode == "batch"
-    and policy not in PRICED
-    and policy is not SPLIT
-    and (policy.objective is None or policy.objective.falls_with_time)
+    if policy.mode == "batch" and policy not in PRICED and policy is not SPLIT and policy not in FORESEEING
 ]
 GREEDY = [policy for policy in BATCH if policy.rule == "greedy" and not policy.is_weighted]
 GROUPS = {
@@ -58,8 +58,8 @@ GROUPS = {
     "at random": [policy for policy in BATCH if policy.rule == "at-random"],
     "by type": BY_TYPE_POLICIES,
     "may rise": [
-        *(policy for policy in POLICIES.values() if policy.objective and not policy.objective.falls_with_time),
-        *(policy for policy in RISING_POLICIES if policy.mode == "batch"),
+        *FORESEEING,
+        *(policy for policy in (*RISING_POLICIES, *URGENT_POLICIES) if policy.mode == "batch"),
     ],
 }
 

@@ -85,8 +85,9 @@ every_table = pytest.mark.parametrize(
         heuristics.FALLING_POLICIES,
         heuristics.BY_TYPE_POLICIES,
         heuristics.RISING_POLICIES,
+        heuristics.URGENT_POLICIES,
     ],
-    ids=["rows of the table", "users' own that fall", "by task type", "users' own that may rise"],
+    ids=["rows of the table", "users' own that fall", "by task type", "users' own that may rise", "urgent"],
 )
 
 

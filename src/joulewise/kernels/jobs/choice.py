@@ -8,7 +8,7 @@ import numpy as np
 from joulewise.kernels.choice import comes_before, utility_of
 from joulewise.kernels.jit import inlined
 from joulewise.kernels.jobs.energy import earliest_start, may_use, passes
-from joulewise.kernels.jobs.pool import NOBODY
+from joulewise.kernels.layout import NOBODY
 
 JOB_OBJECTIVE_SIGNATURE = numba.float64(
     numba.float64, numba.float64, numba.float64, numba.float64, numba.float64, numba.float64

@@ -26,8 +26,9 @@ from joulewise.kernels.jobs.choice import (
 from joulewise.kernels.jobs.energy import open_energy, spend, take_nodes, use_energy
 from joulewise.kernels.jobs.layout import DROPPED
 from joulewise.kernels.jobs.pinned import make_firm, pin, unpin
-from joulewise.kernels.jobs.pool import NOBODY, discharge, forget_bounds, heap_of
+from joulewise.kernels.jobs.pool import discharge, forget_bounds, heap_of
 from joulewise.kernels.jobs.timetable import copy_book
+from joulewise.kernels.layout import NOBODY
 from joulewise.kernels.ledger import NOW, TOMORROW
 from joulewise.kernels.pool import note_rise
 from joulewise.kernels.records import record

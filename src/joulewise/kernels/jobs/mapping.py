@@ -19,7 +19,6 @@ from joulewise.kernels.jobs.state import (
     AT_RANDOM,
     HELD,
     IN_QUEUES,
-    NOBODY,
     QUEUED,
     begin,
     commit,
@@ -29,6 +28,7 @@ from joulewise.kernels.jobs.state import (
     release,
 )
 from joulewise.kernels.jobs.timetable import fits, free_at
+from joulewise.kernels.layout import NOBODY
 
 
 @inlined

@@ -14,9 +14,8 @@ from joulewise.kernels.heap import Heap, push
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.jobs.energy import JobLimits
 from joulewise.kernels.jobs.layout import JobFacts
+from joulewise.kernels.layout import NOBODY
 from joulewise.kernels.records import record
-
-NOBODY = -1
 
 
 @record

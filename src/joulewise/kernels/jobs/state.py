@@ -14,9 +14,9 @@ from joulewise.kernels.jobs.layout import IMPOSSIBLE, RAN, WAITING
 from joulewise.kernels.jobs.orders import note_usage
 from joulewise.kernels.jobs.pinned import pin, unpin
 from joulewise.kernels.jobs.pool import admit, note_release
+from joulewise.kernels.layout import NOBODY
 from joulewise.kernels.records import record
 
-NOBODY = -1
 ARRIVED, EVENT, WORKED, QUEUED, HELD, NEW, FREED, CHANGES, OUTAGES, OPENED = range(10)
 GREEDY, IN_ORDER, IN_QUEUES, AT_RANDOM = range(4)
 

@@ -7,10 +7,10 @@ import numpy as np
 from joulewise.kernels.events import event_at_or_after
 from joulewise.kernels.heap import pop, push
 from joulewise.kernels.jit import inlined, shared
-from joulewise.kernels.layout import DROPPED, RAN
+from joulewise.kernels.layout import DROPPED, NOBODY, RAN
 from joulewise.kernels.ledger import NOW, use, use_at
 from joulewise.kernels.tasks.crowd import join_crowd, leave_crowd
-from joulewise.kernels.tasks.machines import NOBODY, forget_lost, next_outage, note_run, will_fail
+from joulewise.kernels.tasks.machines import forget_lost, next_outage, note_run, will_fail
 from joulewise.kernels.tasks.rolling import WORTH, remember
 from joulewise.kernels.tasks.state import (
     ARRIVED,

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from joulewise.kernels.choice import comes_before
 from joulewise.kernels.jit import inlined
-from joulewise.kernels.layout import DROPPED, Tasks
+from joulewise.kernels.layout import DROPPED, NOBODY, Tasks
 from joulewise.kernels.records import record
 from joulewise.kernels.steps import way_of
 from joulewise.kernels.tasks.choice import most_utility, score
 from joulewise.kernels.tasks.fleet import can_go_on, queue_on
 from joulewise.kernels.tasks.loop import admit, map_event, n_waiting
-from joulewise.kernels.tasks.type_queues import NOBODY, TypeQueues, empty_type_queues, join, take_out
+from joulewise.kernels.tasks.type_queues import TypeQueues, empty_type_queues, join, take_out
 from joulewise.kernels.tasks.world import Left, add_left, forget, nobody_left, open_left
 
 

@@ -53,7 +53,7 @@ def cannot_beat(bound, completion_s, best_value, best_s):
 
 @inlined
 def best_option(world, i, start_s):
-    """The best option of task i for an objective that falls with time.
+    """The best option of task i, its utility risen, for an objective that falls with time.
 
     Returns (value, completion, option, most utility any option earns). The earliest completion earns the most
     utility, so the objective at that utility bounds every other option without evaluating its own utility.
@@ -61,7 +61,7 @@ def best_option(world, i, start_s):
     tasks, utilities, options = world.tasks, world.utilities, world.options
     task_type, arrival_s = tasks.task_type[i], tasks.arrival_s[i]
     earliest, completion_s = earliest_option(options, task_type, start_s)
-    most = utility_of(tasks, utilities, i, completion_s)
+    most = most_from(tasks, utilities, i, completion_s)
     start = start_s[options.machine_type[earliest]]
     best, best_s = earliest, completion_s
     best_value = score(world, most, best_s, best, start, arrival_s)
@@ -72,7 +72,7 @@ def best_option(world, i, start_s):
         completion_s = start + options.exec_s[option]
         if cannot_beat(score(world, most, completion_s, option, start, arrival_s), completion_s, best_value, best_s):
             continue
-        utility = utility_of(tasks, utilities, i, completion_s)
+        utility = most_from(tasks, utilities, i, completion_s)
         value = score(world, utility, completion_s, option, start, arrival_s)
         if comes_before(value, completion_s, options.rank[option], best_value, best_s, options.rank[best]):
             best, best_s, best_value = option, completion_s, value

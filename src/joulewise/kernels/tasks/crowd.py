@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from joulewise.kernels.jit import inlined
 from joulewise.kernels.records import record
 
-NOBODY = -1
-
 
 @record
 class Crowd(NamedTuple):

@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from joulewise.kernels.choice import comes_before, most_from, utility_of
+from joulewise.kernels.choice import comes_before, most_from
 from joulewise.kernels.heap import is_sunk, pop, push, replace_top, sift
 from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.layout import NOBODY
 from joulewise.kernels.ledger import NOW, spend_energy
 from joulewise.kernels.pool import note_rise, waiting_first
 from joulewise.kernels.tasks.batch import drop, leave, set_bound, take_first, true_exec_s
 from joulewise.kernels.tasks.choice import cannot_beat, earliest_option
 from joulewise.kernels.tasks.energy import commit_power, is_allowed
-from joulewise.kernels.tasks.machines import NOBODY, plan_on
+from joulewise.kernels.tasks.machines import plan_on
 from joulewise.kernels.tasks.rolling import MAKESPAN, use_quota
 from joulewise.kernels.tasks.state import AS_ASKED, AS_LISTED, OPEN
 
@@ -59,7 +60,7 @@ def may_start(world, state, option):
 
 @shared
 def best_choice(world, state, i, start_s, gate):
-    """The best option of a task when machine type k is free at start_s[k], of those that the gate allows.
+    """The best option of a task, its utility risen, when machine type k is free at start_s[k]; the gate must allow it.
 
     Returns (option or NOBODY, value, completion, most utility that any option earns). The earliest completion earns
     the most utility, so the value at that utility bounds that of every other option.
@@ -70,7 +71,7 @@ def best_choice(world, state, i, start_s, gate):
         soonest_s = min(soonest_s, start_s[options.machine_type[option]] + options.exec_s[option])
     if not soonest_s < np.inf:
         return NOBODY, -np.inf, np.inf, 0.0
-    most = utility_of(world.tasks, world.utilities, i, soonest_s)
+    most = most_from(world.tasks, world.utilities, i, soonest_s)
     best, best_value, best_s = NOBODY, -np.inf, np.inf
     for option in range(options.first[t], options.first[t + 1]):
         k = options.machine_type[option]
@@ -85,7 +86,7 @@ def best_choice(world, state, i, start_s, gate):
             continue
         if gate == AS_ASKED and not may_start(world, state, option):
             continue
-        utility = utility_of(world.tasks, world.utilities, i, completion_s)
+        utility = most_from(world.tasks, world.utilities, i, completion_s)
         value = worth(world, batch, i, option, utility, start_s[k], completion_s)
         if best == NOBODY or comes_before(
             value, completion_s, options.rank[option], best_value, best_s, options.rank[best]

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.layout import NOBODY
 from joulewise.kernels.records import record
-
-NOBODY = -1
 
 
 @record

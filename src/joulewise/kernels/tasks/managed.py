@@ -6,7 +6,7 @@ import numpy as np
 
 from joulewise.kernels.heap import is_sunk, sift
 from joulewise.kernels.jit import inlined, kernel, shared
-from joulewise.kernels.layout import DROPPED, WAITING
+from joulewise.kernels.layout import DROPPED, NOBODY, WAITING
 from joulewise.kernels.ledger import tariff_factor
 from joulewise.kernels.live_prices import MINUTE_S, record_prices
 from joulewise.kernels.pool import close_event
@@ -28,7 +28,7 @@ from joulewise.kernels.tasks.batch import (
 from joulewise.kernels.tasks.energy import fits_the_day, open_ledger, open_power
 from joulewise.kernels.tasks.greedy import is_hopeless, map_greedily, map_under_cap, open_queues, raise_sunk
 from joulewise.kernels.tasks.live_prices import adjust_prices, first_prices
-from joulewise.kernels.tasks.machines import NOBODY, open_machines
+from joulewise.kernels.tasks.machines import open_machines
 from joulewise.kernels.tasks.orders import map_in_order, permute, random_part
 from joulewise.kernels.tasks.preempt import preempt_for_newcomers
 from joulewise.kernels.tasks.renewed import map_renewed

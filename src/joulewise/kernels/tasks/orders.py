@@ -6,10 +6,10 @@ import numpy as np
 
 from joulewise.kernels.choice import comes_before, utility_of
 from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.layout import NOBODY
 from joulewise.kernels.tasks.batch import drop, take_first
 from joulewise.kernels.tasks.energy import is_allowed
 from joulewise.kernels.tasks.greedy import can_go_on, enqueue, is_hopeless, may_start, put_off
-from joulewise.kernels.tasks.machines import NOBODY
 from joulewise.kernels.tasks.state import IN_ORDER, WORKED
 
 

@@ -13,10 +13,10 @@ import numpy as np
 from joulewise.kernels.choice import most_from, utility_of
 from joulewise.kernels.heap import sift
 from joulewise.kernels.jit import inlined, shared
-from joulewise.kernels.layout import RAN, WAITING
+from joulewise.kernels.layout import NOBODY, RAN, WAITING
 from joulewise.kernels.tasks.batch import count_out, note_broken, work_off
 from joulewise.kernels.tasks.greedy import threshold_of
-from joulewise.kernels.tasks.machines import NOBODY, note_run
+from joulewise.kernels.tasks.machines import note_run
 from joulewise.kernels.tasks.state import ARRIVED
 
 

@@ -1,7 +1,8 @@
-"""The two-stage greedy of the managed engine for values that may rise: all of them are there, nothing is assumed.
+"""The two-stage greedy of the managed engine for values that may rise: they are found anew at every event.
 
 A plan makes one machine type free later and leaves less allowed. So the choice of a task stays its best while it is of
-another machine type and allowed, unless that machine type now offers a better one.
+another machine type and allowed, unless that machine type now offers a better one. Tasks are looked at in the order of
+their bounds, where there are any, as in `plain`.
 """
 
 from __future__ import annotations
@@ -9,11 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from joulewise.kernels.choice import comes_before, risen_part
-from joulewise.kernels.heap import goes_before, sift
-from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.heap import goes_before, push
+from joulewise.kernels.jit import shared
+from joulewise.kernels.layout import NOBODY
+from joulewise.kernels.pool import first_of, is_renewed, note_rise
+from joulewise.kernels.tasks.batch import take_first
 from joulewise.kernels.tasks.choice import seen_utility
-from joulewise.kernels.tasks.greedy import can_go_on, enqueue, may_start, set_value, worth
-from joulewise.kernels.tasks.machines import NOBODY
+from joulewise.kernels.tasks.greedy import best_choice, can_go_on, enqueue, may_start, set_value, worth
+from joulewise.kernels.tasks.state import OPEN
 
 
 @shared
@@ -56,32 +60,50 @@ def try_again(world, state, i, k):
             try_option(world, state, i, option)
 
 
-@inlined
-def find_first(batch):
-    """The place, among those that wait, of the task whose choice goes first; NOBODY when none has a choice."""
-    waiting, looked, best = batch.waiting, batch.looked, NOBODY
-    for at in range(waiting.size[0]):
-        i = waiting.items[at]
-        if batch.choice[i] != NOBODY and (best == NOBODY or goes_before(looked, i, looked, waiting.items[best])):
-            best = at
+@shared
+def look_closely(world, state):
+    """Find the best choice of the first waiting task, unless its bound has fallen; who it is if so."""
+    batch, i = state.batch, take_first(state.batch.waiting)
+    if world.rules.has_bounds:
+        option, bound, completion_s, _ = best_choice(world, state, i, state.machines.soonest_s, OPEN)
+        batch.has_sunk[world.tasks.task_type[i]] |= option == NOBODY
+        if not is_renewed(batch, i, bound, completion_s):
+            push(batch.waiting, i)
+            return NOBODY
+    try_all(world, state, i)
+    if world.rules.has_bounds and batch.choice[i] != NOBODY:
+        note_rise(batch, batch.waiting.value[i], batch.looked.value[i])
+    batch.looked.items[batch.looked.size[0]] = i
+    batch.looked.size[0] += 1
+    return i
+
+
+@shared
+def plan_first(world, state, i, horizon_s):
+    """Plan a task that was looked at, and renew the choices of the others; who of them goes first."""
+    batch, looked = state.batch, state.batch.looked
+    k = world.options.machine_type[batch.choice[i]]
+    enqueue(world, state, i, batch.choice[i], state.machines.earliest[k], horizon_s)
+    best, kept = NOBODY, 0
+    for at in range(looked.size[0]):
+        j = looked.items[at]
+        if j != i:
+            looked.items[kept] = j
+            kept += 1
+            try_again(world, state, j, k)
+            best = first_of(looked, batch.choice, j, best)
+    looked.size[0] = kept
     return best
 
 
 @shared
 def map_renewed(world, state, horizon_s):
-    """The two-stage greedy with every value, until nothing more can be fixed before the next event."""
-    batch, waiting, options = state.batch, state.batch.waiting, world.options
-    for at in range(waiting.size[0]):
-        try_all(world, state, waiting.items[at])
+    """The two-stage greedy, by values that are all renewed, until nothing more can be fixed before the next event."""
+    batch, waiting, best = state.batch, state.batch.waiting, NOBODY
     while can_go_on(world, state):
-        place = find_first(batch)
-        if place == NOBODY or (world.rules.declines and not batch.looked.value[waiting.items[place]] > 0.0):
+        if waiting.size[0] > 0 and (best == NOBODY or goes_before(waiting, waiting.items[0], batch.looked, best)):
+            best = first_of(batch.looked, batch.choice, look_closely(world, state), best)
+        elif best == NOBODY or (world.rules.declines and not batch.looked.value[best] > 0.0):
             break
-        i = waiting.items[place]
-        k = options.machine_type[batch.choice[i]]
-        waiting.size[0] -= 1
-        waiting.items[place] = waiting.items[waiting.size[0]]
-        enqueue(world, state, i, batch.choice[i], state.machines.earliest[k], horizon_s)
-        for at in range(waiting.size[0]):
-            try_again(world, state, waiting.items[at], k)
-    sift(waiting)
+        else:
+            best = plan_first(world, state, best, horizon_s)

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.heap import Heap, empty_heap
-from joulewise.kernels.layout import Options, TaskPlan, Tasks, Utilities
+from joulewise.kernels.layout import NOBODY, Options, TaskPlan, Tasks, Utilities
 from joulewise.kernels.records import record
 from joulewise.kernels.tasks.crowd import Crowd, empty_crowd
 from joulewise.kernels.tasks.energy import Ledger, Limits
 from joulewise.kernels.tasks.live_prices import LivePrices
-from joulewise.kernels.tasks.machines import NOBODY, Downtimes, Machines, Standing
+from joulewise.kernels.tasks.machines import Downtimes, Machines, Standing
 from joulewise.kernels.tasks.rolling import Rolling
 from joulewise.kernels.tasks.type_queues import TypeQueues, empty_type_queues
 
@@ -28,7 +28,8 @@ class Rules(NamedTuple):
     """How the manager works, in numbers; `scale` multiplies the objective, `n_arrivals` is 0 for a clock alone.
 
     With `by_type` the objective sees neither utility nor waiting, so that the first task of a type stands for all.
-    When its value `may_rise` with time, all values are renewed; `urgency` and `is_patient` are those of the objective.
+    When its value `may_rise` with time, all values are renewed; it `has_bounds` if it falls for a utility that does not
+    rise. `urgency` and `is_patient` are those of the objective.
     """
 
     rule: int
@@ -56,6 +57,7 @@ class Rules(NamedTuple):
     checkpoint_s: float
     restart_s: float
     may_rise: bool
+    has_bounds: bool
     urgency: float
     is_patient: bool
     random_seed: np.uint64

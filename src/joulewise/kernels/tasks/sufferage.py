@@ -11,9 +11,10 @@ import numpy as np
 
 from joulewise.kernels.choice import comes_before, utility_of
 from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.layout import NOBODY
 from joulewise.kernels.tasks.batch import drop
 from joulewise.kernels.tasks.choice import earliest_option
-from joulewise.kernels.tasks.crowd import NOBODY, forget_bound, set_planned
+from joulewise.kernels.tasks.crowd import forget_bound, set_planned
 from joulewise.kernels.tasks.greedy import can_go_on, enqueue, is_hopeless, may_start, threshold_of
 from joulewise.kernels.tasks.orders import may_take
 

@@ -20,7 +20,8 @@ class TaskWorld(NamedTuple):
     In immediate mode `event_s` is when the mapper turns to each task, and `effect_s` when its decision has effect.
     A task is dropped when it can no longer earn its threshold on the options `everywhere`, of which `options` may be
     a part. Of what it would still earn one execution time later, the part `urgency` is taken off before it is valued;
-    where the policy `is_patient`, no task is planned to complete before its utility has risen.
+    where the policy `is_patient`, no task is planned to complete before its utility has risen. The value `has_bounds`
+    where it falls with time for a utility that does not rise.
     """
 
     tasks: Tasks
@@ -34,6 +35,7 @@ class TaskWorld(NamedTuple):
     effect_s: NDArray[np.float64]
     urgency: float
     is_patient: bool
+    has_bounds: bool
 
 
 @record

@@ -25,14 +25,14 @@ def heuristic(
     """Make a policy of a function value(utility, completion_s, exec_s, energy_j, wait_s) -> float.
 
     The highest value is taken; ties go to the earlier completion, then the earlier arrival. Declare
-    `falls_with_time` when a choice is never worth more for starting later: the fast exact engine is used then
-    (and the claim is checked on samples); otherwise the plain exact one. Of what a task would still earn one execution
-    time later, the part `urgency` (0 to 1) is taken off the utility that the function sees: at 1 that is what waiting
-    loses.
+    `falls_with_time` when a choice is never worth more for starting later, unless it earns more then: the fast exact
+    engines are used then (and the claim is checked on samples); otherwise one that values all choices at all events.
+    Of what a task would still earn one execution time later, the part `urgency` (0 to 1) is taken off the utility that
+    the function sees: at 1 that is what waiting loses.
     """
     if mode not in get_args(Mode):
         raise InputError(unknown_name("heuristic mode", str(mode), get_args(Mode)))
-    raise_if_any(_urgency_problems(urgency, falls_with_time))
+    raise_if_any(_urgency_problems(urgency))
 
     def decorate(value: Value) -> Policy:
         name = getattr(value, "__name__", "heuristic")
@@ -47,12 +47,9 @@ def heuristic(
     return decorate
 
 
-def _urgency_problems(urgency: float, falls_with_time: bool) -> Iterator[Problem]:
+def _urgency_problems(urgency: float) -> Iterator[Problem]:
     if not 0 <= urgency <= 1:
         yield Problem("heuristic urgency", f"found {urgency}", "must be from 0 (utility) to 1 (what waiting loses)")
-    elif urgency > 0 and falls_with_time:
-        found = f"found {urgency} with falls_with_time"
-        yield Problem("heuristic urgency", found, "what waiting loses may rise with time", "leave falls_with_time out")
 
 
 def find_policy(spec: str, where: str = "manager.policy", folder: Path | None = None) -> Policy:

@@ -54,7 +54,8 @@ class Order:
 class Objective:
     """How choices are valued, and what the engine may assume of it.
 
-    `falls_with_time`: a choice is never worth more when it starts later (fast path; checked on samples).
+    `falls_with_time`: a choice is never worth more when it starts later, unless it earns more then (fast path; checked
+    on samples).
     `by_type`: the value sees neither utility nor waiting, so tasks of one type differ only in order (checked too).
     `urgency`, from 0 to 1: of what the task would still earn one execution time later, this part is taken off the
     utility that the value sees; at 1 it sees what is lost by waiting. Such a value may rise with time.
@@ -68,13 +69,12 @@ class Objective:
     is_patient: bool = False
 
     def __post_init__(self) -> None:
-        may_rise = not (self.falls_with_time or self.by_type)
         assert 0 <= self.urgency <= 1, "urgency is a part"
-        assert may_rise or not (self.urgency or self.is_patient), "what waiting loses may rise, and what waits gains"
+        assert not self.by_type or not (self.urgency or self.is_patient), "tasks of a type wait differently long"
 
     def falls_in(self, world: World) -> bool:
         """Whether waiting makes no choice of a world worth more: no utility that the value sees rises either."""
-        return self.falls_with_time and (self.by_type or world.workload.rise_s is None)
+        return self.falls_with_time and self.urgency == 0 and (self.by_type or world.workload.rise_s is None)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from joulewise.errors import Problem, raise_if_any
-from joulewise.kernels.facility.dispatch import NOBODY, Hall, Sent, Wishes, dispatch_until, idle_cores
+from joulewise.kernels.facility.dispatch import Hall, Sent, Wishes, dispatch_until, idle_cores
+from joulewise.kernels.layout import NOBODY
 from joulewise.model.arrays import Bools, Codes, Counts, Floats, Ints
 from joulewise.model.facility import Facility, FacilityPlan, cores_by_processor
 from joulewise.model.room import AIR_J_PER_M3_K

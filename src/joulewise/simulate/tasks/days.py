@@ -12,9 +12,8 @@ import numpy as np
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.kernels.choice import in_order
-from joulewise.kernels.layout import DROPPED, WAITING
+from joulewise.kernels.layout import DROPPED, NOBODY, WAITING
 from joulewise.kernels.tasks.crowd import fill_crowd
-from joulewise.kernels.tasks.machines import NOBODY
 from joulewise.kernels.tasks.state import ARRIVED, COUNTED, IN_ORDER, SUFFERAGE, UNFIXED, WORKED, Broken
 from joulewise.kernels.tasks.type_queues import fill_queues
 from joulewise.model.allocation import Allocation, Status

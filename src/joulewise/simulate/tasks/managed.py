@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
-from joulewise.kernels.layout import Options, empty_plan
+from joulewise.kernels.layout import NOBODY, Options, empty_plan
 from joulewise.kernels.linear import REASONS, SOLVED
 from joulewise.kernels.live_prices import Gains
 from joulewise.kernels.tasks import energy, rolling, state
 from joulewise.kernels.tasks.live_prices import new_prices
-from joulewise.kernels.tasks.machines import NOBODY, Downtimes, Standing, new_machines
+from joulewise.kernels.tasks.machines import Downtimes, Standing, new_machines
 from joulewise.kernels.tasks.managed import map_managed
 from joulewise.kernels.tasks.state import ManagedState, ManagedWorld
 from joulewise.model.allocation import Allocation, BrokenRuns
 from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.world import World
 from joulewise.policies.layout import layout_of
-from joulewise.policies.tasks.objectives import UTILITY_PER_ENERGY
+from joulewise.policies.tasks.objectives import UTILITY, UTILITY_PER_ENERGY
 from joulewise.policies.tasks.policy import Policy
 from joulewise.policies.tasks.weights import highest_energy_j, highest_value, least_energy_j
 from joulewise.simulate.tasks.dropping import load_by_type, thresholds
@@ -334,7 +334,7 @@ def _rules(world: World, manager: Manager, seed64: int) -> state.Rules:
     is_sharp = by_type or manager.policy.rule == "sufferage"
     has_grid = manager.mapping_arrivals is None and manager.mapping_time == "free"
     drops_at_once = is_split or at_random or any(model[1:]) or drops_by_idle or postpones or manager.follows_load
-    objective = manager.policy.objective
+    seen = manager.policy.objective or UTILITY
     return state.Rules(
         rule=_RULES[manager.policy.rule],
         interval_s=manager.mapping_interval_s,
@@ -361,8 +361,9 @@ def _rules(world: World, manager: Manager, seed64: int) -> state.Rules:
         checkpoint_s=manager.checkpoint_s,
         restart_s=manager.restart_s,
         may_rise=may_rise,
-        urgency=0.0 if objective is None else objective.urgency,
-        is_patient=manager.policy.is_patient,
+        has_bounds=seen.falls_with_time,
+        urgency=seen.urgency,
+        is_patient=seen.is_patient,
         random_seed=np.uint64(seed64),
     )
 

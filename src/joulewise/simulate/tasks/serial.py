@@ -25,6 +25,7 @@ from joulewise.model.arrays import Floats
 from joulewise.model.groups import divided, together
 from joulewise.model.world import World
 from joulewise.policies.layout import layout_of
+from joulewise.policies.tasks.objectives import UTILITY
 from joulewise.policies.tasks.policy import Policy
 from joulewise.rng import generator
 from joulewise.simulate.tasks.dropping import thresholds
@@ -132,8 +133,10 @@ def _runner(world: World, manager: Manager, plan: TaskPlan, seed: int, trial: in
     policy, layout = manager.policy, layout_of(world, manager.n_types)
     everywhere, value = layout_of(world).options, usable_value(world, policy)
     turns, interval_s, threshold = mapper_turns(world, manager), manager.mapping_interval_s, thresholds(world, manager)
-    urgency = 0.0 if policy.objective is None else policy.objective.urgency
-    tasks = TaskWorld(*layout, everywhere, threshold, value, interval_s, *turns, urgency, policy.is_patient)
+    seen = policy.objective or UTILITY
+    tasks = TaskWorld(
+        *layout, everywhere, threshold, value, interval_s, *turns, seen.urgency, seen.is_patient, seen.falls_with_time
+    )
     room = None if policy.picks else _engine(world, policy, layout.tasks)
     run: Any = run_batch if policy.mode == "batch" else run_on_arrival
     fleet = idle_fleet(world.system.counts)
