@@ -239,7 +239,7 @@ def _rises(point: Point, policy: Policy) -> bool:
     """Whether the values of waiting tasks may rise, so that all are found anew at every event."""
     if policy.mode == "immediate" or policy.objective is None or policy.objective.by_type:
         return False
-    return rises_first(point.world) or not policy.objective.falls_with_time
+    return rises_first(point.world) or policy.objective.urgency > 0 or not policy.objective.falls_with_time
 
 
 def _columns(case: Case, outcome: Simulated) -> dict[str, Any]:
