@@ -7,10 +7,10 @@ list of differences claimed to be positive, each paired on equal trials. A diffe
 zero, is the other way round when it lies below, and is open else. An ordering is reproduced when all of them hold, not
 reproduced when one is the other way round, partly when half of them hold and the others are open, and undecided else. A
 claim that speaks of most or of almost all needs more than half, or all but one, to hold, in each setting that it speaks
-of. The weakest difference is shown, whose interval reaches lowest. Where the words of a claim need a bar ("alike",
-"many more"), the claim says which one, and differences are what lies beyond it. Nothing is judged on fewer than five
-trials of a study, or where a trial lacks a result. A claim about the machine or the mapper of its authors is not
-testable: our figure, if there is one, is shown beside it.
+of. The weakest difference is shown: the one most surely the other way round, or whose interval reaches lowest. Where
+the words of a claim need a bar ("alike", "many more"), the claim says which one, and differences are what lies beyond
+it. Nothing is judged on fewer than five trials of a study, or where a trial lacks a result. A claim about the machine
+or the mapper of its authors is not testable: our figure, if there is one, is shown beside it.
 """
 
 from __future__ import annotations
@@ -92,6 +92,13 @@ def of_positive(differences: Sequence[IntervalEnds], wanted: Wanted = "all") -> 
     if n - n_wrong < least:
         return held, "not reproduced"
     return held, "partly" if 2 * n_right >= n else "undecided"
+
+
+def weakest_of(ends: Sequence[IntervalEnds]) -> int:
+    """Which difference speaks most against a claim: the one that is most surely negative, or may be most negative."""
+    highest = [end.high for end in ends]
+    lowest = highest if min(highest) < 0 else [end.low for end in ends]
+    return lowest.index(min(lowest))
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from joulewise.study.catalogue.judging import interval, number, ordering, per_trial
-from joulewise.verdicts import VERDICTS, IntervalEnds, Verdict, Wanted, of_number, of_positive, worst
+from joulewise.verdicts import VERDICTS, IntervalEnds, Verdict, Wanted, of_number, of_positive, weakest_of, worst
 
 NO_RUNS = pl.DataFrame()
 ABOVE, BELOW, OPEN = IntervalEnds(1.0, 2.0), IntervalEnds(-2.0, -1.0), IntervalEnds(-1.0, 1.0)
@@ -93,3 +93,9 @@ def test_the_worst_verdict_counts_and_silence_does_not() -> None:
 def test_a_trial_of_which_a_run_failed_has_no_value() -> None:
     runs = pl.DataFrame({"p": ["a", "b", "a", "b"], "trial": [0, 0, 1, 1], "u": [1.0, 3.0, 2.0, None]})
     assert per_trial(runs, "u", {"p": ["a", "b"]}).tolist() == pytest.approx([2.0, np.nan], nan_ok=True)
+
+
+def test_the_difference_that_speaks_most_against_a_claim_is_shown() -> None:
+    sure, wide = IntervalEnds(-0.2, -0.1), IntervalEnds(-5.0, 6.0)
+    assert weakest_of([IntervalEnds(1.0, 2.0), wide]) == 1
+    assert weakest_of([wide, sure]) == 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from joulewise.verdicts import IntervalEnds, Verdict, of_positive, worst
+from joulewise.verdicts import IntervalEnds, Verdict, of_positive, weakest_of, worst
 
 
 class Difference(NamedTuple):
@@ -25,8 +25,9 @@ def ordering(differences: Sequence[Difference], why_none: str) -> tuple[str, Ver
     measured = [(name, mean, width) for name, mean, width in differences if width is not None]
     if not measured:
         return why_none, "not judged"
-    held, verdict = of_positive([IntervalEnds(mean - width, mean + width) for _, mean, width in measured])
-    name, mean, width = min(measured, key=lambda difference: difference[1] - difference[2])
+    ends = [IntervalEnds(mean - width, mean + width) for _, mean, width in measured]
+    held, verdict = of_positive(ends)
+    name, mean, width = measured[weakest_of(ends)]
     weakest = f"the weakest difference: {100 * mean:.2f} ± {100 * width:.2f} points ({name})"
     return f"{held}; {weakest}", verdict
 

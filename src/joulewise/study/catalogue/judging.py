@@ -24,6 +24,7 @@ from joulewise.verdicts import (
     Wanted,
     of_number,
     of_positive,
+    weakest_of,
     worst,
 )
 
@@ -247,8 +248,9 @@ def ordering(differences_of: Differences, unit: str = " points", wanted: Wanted 
         differences = differences_of(runs)
 
         def judged() -> tuple[str, Verdict]:
-            held, verdict = of_positive([interval(samples)[1] for _, samples in differences], wanted)
-            name, least = min(differences, key=lambda item: interval(item[1])[1].low)
+            ends = [interval(samples)[1] for _, samples in differences]
+            held, verdict = of_positive(ends, wanted)
+            name, least = differences[weakest_of(ends)]
             return f"{held}; the weakest difference: {spelled(least, unit)} ({name})", verdict
 
         return _judged_on([samples for _, samples in differences], judged)
