@@ -190,6 +190,14 @@ def test_run_verify_and_report(study: Path, capsys: Capture) -> None:
     assert "8 stored already" in call(capsys, "check", study).out
 
 
+def test_compiling_is_announced_only_where_something_is_run(
+    study: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("joulewise.kernels.jit.kernels_are_compiled", lambda _kind: False)
+    said = [call(capsys, "run", str(study), "--workers", "1", "--no-report").err for _ in range(2)]
+    assert ["Compiling for this machine" in text for text in said] == [True, False]
+
+
 def test_run_in_json_has_the_summary(study: Path, capsys: Capture) -> None:
     said = call(capsys, "run", study, "--out", "here", "--workers", 1, "--no-report", "--json")
     found = json.loads(said.out)

@@ -12,6 +12,7 @@ from joulewise.cli.output import AsJson, StudyPath, following, note, print_json,
 from joulewise.errors import InputError
 
 if TYPE_CHECKING:
+    from joulewise.progress import Progress
     from joulewise.study import Results, Study
 
 
@@ -56,9 +57,14 @@ def run_shown(study: Study, out: Path | None, workers: int | None, *, quiet: boo
     """Run a study with a progress bar."""
     from joulewise.study import run_study
 
-    _announce_compilation(study.kind.name)
     with following(f"Running {study.name}", quiet=quiet) as follow:
-        return run_study(study, out, workers, follow)
+
+        def tell(now: Progress) -> None:
+            if now.n_done == 0 < now.n_total:
+                _announce_compilation(study.kind.name)
+            follow(now)
+
+        return run_study(study, out, workers, tell)
 
 
 def report_of(results: Results, *, quiet: bool) -> Path:
