@@ -20,6 +20,7 @@ SUBJECTS = {
     "facility": "benchmarks.facility",
     "fronts": "benchmarks.fronts",
     "laboratory": "benchmarks.laboratory",
+    "estimates": "benchmarks.estimates",
 }
 """The largest kernels are compiled first."""
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from joulewise.optimise.population import Population
 
 # Rough figures of one ordinary processor of 2024.
-_MOVE_S, _GENE_S, _SAMPLE_S = 2e-6, 5e-9, 1.5e-9
+_MOVE_S, _CHILD_S, _GENE_S, _SAMPLE_S = 2e-6, 8e-6, 3e-8, 3e-9
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def seeds_of(world: World, p: UtilityFrontParameters) -> list[Assignment]:
 
 def _generations_s(p: UtilityFrontParameters, n_tasks: float) -> float:
     gene_s = _GENE_S if p.is_certain else _SAMPLE_S * p.n_samples
-    return gene_s * p.islands * p.generations * p.population * n_tasks
+    return p.islands * p.generations * p.population * (_CHILD_S + gene_s * n_tasks)
 
 
 METHODS = {

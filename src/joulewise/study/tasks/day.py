@@ -23,9 +23,10 @@ from joulewise.study.source import Draw
 from joulewise.study.spec import Part, Point, WorldParts
 from joulewise.study.store import Store, Tables
 from joulewise.study.switches import idle_switches
+from joulewise.study.tasks import costs
 from joulewise.study.tasks import tables as details
 from joulewise.study.tasks.columns import MANAGED_COLUMNS
-from joulewise.study.tasks.fitting import USES, class_problems, division_problems, fit_problems, rises_first
+from joulewise.study.tasks.fitting import USES, class_problems, division_problems, fit_problems
 from joulewise.study.tasks.manager import ManagerParameters
 from joulewise.study.tasks.sources import MANAGER_SECTION, MANAGER_SOURCE, WORKLOADS, policy_of
 from joulewise.study.tasks.template import MANAGED_TEMPLATE
@@ -39,18 +40,11 @@ if TYPE_CHECKING:
     from joulewise.model import Allocation, World
     from joulewise.optimise.bounds import BoundKind
     from joulewise.optimise.tasks.proof import Proof
-    from joulewise.policies.tasks.policy import Policy
     from joulewise.simulate.tasks.manager import Manager
     from joulewise.simulate.tasks.serial import Outcome as Simulated
 
-# Rough figures of one ordinary processor of 2024; a guess within a factor of three is all that is promised.
-_RUN_S, _TASK_S, _KEPT_S = 0.02, 3e-6, 0.02
-_PLAIN = 75.0
-"""How much longer the plain engine takes, for objectives that may rise with time."""
-_SUFFERAGE, _PERMUTING = 4.0, 2.0
-"""How much longer Sufferage takes, which looks at two machine types of each task, and permuting, beside how many."""
-_PIECES = 3.0
-"""How much longer the bound of tasks that run in pieces takes."""
+_KEPT_S = 0.02
+"""What it takes to write the detail tables of a run."""
 _KEPT_BYTES, _RECORD_BYTES, _PROOF_BYTES = 25_000, 26, 20_000
 _TASK_BYTES = 300
 """What a task takes in memory at most."""
@@ -128,14 +122,20 @@ class ManagedKind(Kind):
 
     def seconds(self, missing: Sequence[Run], store: Store, folder: Path) -> float:
         """The time of one process for the runs, and for the bound of each world that has none yet."""
-        n_tasks = self.task_counts(missing, folder)
-        specs = {run.point.decision.parameters.policy for run in missing}
-        policies = {spec: policy_of(spec, folder) for spec in specs}
-        runs_s = sum(_RUN_S + _TASK_S * n_tasks[run.key] * _slowness(run.point, policies) for run in missing)
-        bounds = {(run.world_key, run.bound): n_tasks[run.key] for run in missing if run.bound != TRIVIAL}
-        new = ((bound, n) for (key, bound), n in bounds.items() if not store.proof_file(key, bound).is_file())
-        bounds_s = sum(_bound_s(n) * (_PIECES if bound == PREEMPTIVE else 1) for bound, n in new)
-        return runs_s + _KEPT_S * sum(run.keep for run in missing) + bounds_s
+        n_tasks, draw = self.task_counts(missing, folder), Draw(0, 0, folder)
+        policies = {spec: policy_of(spec, folder) for spec in {run.point.decision.parameters.policy for run in missing}}
+        n_pstates = {system: costs.n_pstates_of(system, draw) for system in {run.point.system for run in missing}}
+
+        def run_s(run: Run) -> float:
+            policy = policies[run.point.decision.parameters.policy]
+            return costs.run_s(run.point, policy, n_tasks[run.key], n_pstates[run.point.system])
+
+        worlds = {(run.world_key, run.bound): run for run in missing if run.bound != TRIVIAL}
+        new = [run for (key, bound), run in worlds.items() if not store.proof_file(key, bound).is_file()]
+        bounds_s = sum(
+            costs.bound_s(run.bound, run.point, n_tasks[run.key], n_pstates[run.point.system]) for run in new
+        )
+        return bounds_s + sum(run_s(run) + _KEPT_S * run.keep for run in missing)
 
     def size(self, runs: Sequence[Run], folder: Path) -> float:
         """The bytes of the detail tables of those that are kept, and of the bounds of their worlds."""
@@ -220,26 +220,6 @@ def _check_fit(parts: WorldParts, managers: Sequence[Manager], asked: Candidates
         of_world = misfits(world, manager) if world is not None else ()
         problems += [*of_sections, *(problem for problem in of_world if problem.where not in places)]
     raise_if_any(dict.fromkeys(problems))
-
-
-def _bound_s(n_tasks: float) -> float:
-    """How long the bound of a world takes: few tasks have more prices to look at for each."""
-    return max(0.5 * math.pow(n_tasks / 1000, 0.45), 2e-5 * n_tasks)
-
-
-def _slowness(point: Point, policies: Mapping[str, Policy]) -> float:
-    """How many times as long as the quickest a manager takes for a task."""
-    manager = point.decision.parameters
-    policy = policies[manager.policy]
-    permuting = _PERMUTING + manager.permuted if manager.permuted > 1 else 1.0
-    return (_PLAIN if _rises(point, policy) else 1.0) * (_SUFFERAGE if policy.rule == "sufferage" else 1.0) * permuting
-
-
-def _rises(point: Point, policy: Policy) -> bool:
-    """Whether the values of waiting tasks may rise, so that all are found anew at every event."""
-    if policy.mode == "immediate" or policy.objective is None or policy.objective.by_type:
-        return False
-    return rises_first(point.world) or policy.objective.urgency > 0 or not policy.objective.falls_with_time
 
 
 def _columns(case: Case, outcome: Simulated) -> dict[str, Any]:
