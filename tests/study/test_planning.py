@@ -190,6 +190,41 @@ def test_the_estimate_counts_the_bounds_of_small_days(tmp_path: Path) -> None:
     assert 9.9e6 / 2 < found.bytes < 9.9e6 * 2
 
 
+@pytest.mark.parametrize(
+    ("section", "line", "least"),
+    [
+        ("manager", 'mapping_interval = "1 s"', 3),  # many more events
+        ("manager", "permuted = 3", 3),
+        ("system", "pstates = 3", 1.5),
+        ("workload", "time_spread = 0.5", 2),
+    ],
+)
+def test_the_estimate_knows_what_makes_a_day_slow(section: str, line: str, least: float, tmp_path: Path) -> None:
+    day = {
+        "system": ['generator = "oversubscribed"'],
+        "workload": ['generator = "day"', "tasks_per_day = 50_000"],
+        "manager": ['policy = "max-max-upt"', "dropping_threshold = 0.5"],
+    }
+
+    def seconds(lines: dict[str, list[str]]) -> float:
+        sections = (f"[{name}]\n" + "\n".join(keys) for name, keys in lines.items())
+        text = 'name = "slow"\ntrials = 200\nbound = "trivial"\n' + "\n".join(sections)
+        return estimate(parse_study(text, "study.toml", tmp_path), tmp_path / "out").seconds
+
+    assert seconds({**day, section: [*day[section], line]}) > least * seconds(day)
+    assert seconds({**day, "manager": ['policy = "max-max-upt"']}) > 1.5 * seconds(day)  # nothing that waits is dropped
+
+
+def test_the_estimate_knows_that_jobs_wait_where_none_are_dropped(tmp_path: Path) -> None:
+    def seconds(policy: str, n_jobs: int) -> float:
+        workload = f'[workload]\ngenerator = "parallel-day"\njobs_per_day = {n_jobs}\n'
+        text = f'name = "jobs"\n{workload}[scheduler]\npolicy = "{policy}"'
+        return estimate(parse_study(text, "study.toml", tmp_path), tmp_path / "out").seconds
+
+    assert seconds("random", 20_000) > 2 * seconds("max-upt", 20_000)
+    assert seconds("conservative", 20_000) > 1.5 * seconds("max-upt", 20_000)
+
+
 FACILITY_DAY = """
 name = "day"
 [system]

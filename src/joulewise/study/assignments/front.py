@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from joulewise.optimise.assignments.bound import UtilityBound
 
 # Rough figures of one ordinary processor of 2024.
-_RUN_S, _BOUND_TASK_S = 0.5, 2e-3
+_RUN_S, _BOUND_TASK_S = 0.5, 3e-3
 _KEPT_POINTS, _GENE_BYTES = 200, 4
 
 _COMPARED = ("fresh_mean_percent", "hypervolume_percent", "normalised_percent")

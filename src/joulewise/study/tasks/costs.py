@@ -66,7 +66,7 @@ def _mapping_s(point: Point, policy: Policy, n_pstates: int, every_s: float) -> 
     permuting = _PERMUTING + p.permuted if p.permuted > 1 else 1.0
     crowding = math.pow(_EVERY_S / every_s, _CROWDING)
     known = (_RISING if rises else 1.0) * (_UNCERTAIN if _is_uncertain(point) else 1.0)
-    return _TOGETHER_S[policy.rule] * n_pstates**_PSTATES * known * waiting * permuting * crowding
+    return _TOGETHER_S[policy.rule] * math.pow(n_pstates, _PSTATES) * known * waiting * permuting * crowding
 
 
 def _between_events_s(p: ManagerParameters, n_tasks: float) -> float:
