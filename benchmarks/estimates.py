@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.measure import Bar, Case, Subject
 from joulewise.study.catalogue import EXPERIMENTS
+from joulewise.study.pace import pace
 from joulewise.study.planning import plan
 from joulewise.study.running import run_study
 from joulewise.study.spec import Point
@@ -49,7 +50,7 @@ def _first_points(study: Study, n: int | None = None) -> Study:
 def _taken_s(study: Study) -> tuple[float, float]:
     """The seconds that are told, and those that the runs take."""
     with TemporaryDirectory() as folder:
-        told_s = study.kind.seconds(plan(study), Store(Path(folder)), study.folder)
+        told_s = pace() * study.kind.seconds(plan(study), Store(Path(folder)), study.folder)
         began_s = time.perf_counter()
         run_study(study, Path(folder), workers=1)
         return told_s, time.perf_counter() - began_s

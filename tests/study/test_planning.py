@@ -186,7 +186,8 @@ def test_the_estimate_counts_bounds_and_the_plain_engine(tmp_path: Path) -> None
 def test_the_estimate_counts_the_bounds_of_small_days(tmp_path: Path) -> None:
     text = TEXT.replace("trials = 2", "trials = 400").replace("= 150", "= 1_000").replace("[0, 0.5]", "0")
     found = estimate(parse_study(text.replace('"random", ', ""), "study.toml", tmp_path), tmp_path / "out")
-    assert 328 / 2 < found.workers * found.seconds < 328 * 2  # as measured with two processes: 164 s
+    ordinary_s = found.workers * found.seconds / pace()
+    assert 328 / 2 < ordinary_s < 328 * 2  # as measured with two processes: 164 s
     assert 9.9e6 / 2 < found.bytes < 9.9e6 * 2
 
 
@@ -223,6 +224,14 @@ def test_the_estimate_knows_that_jobs_wait_where_none_are_dropped(tmp_path: Path
 
     assert seconds("random", 20_000) > 2 * seconds("max-upt", 20_000)
     assert seconds("conservative", 20_000) > 1.5 * seconds("max-upt", 20_000)
+
+
+def test_the_estimate_follows_the_pace_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ordinary = estimate(small(), tmp_path / "out")
+    monkeypatch.setattr("joulewise.study.estimate.pace", lambda: 3 * pace())
+    slow = estimate(small(), tmp_path / "out")
+    assert slow.seconds == pytest.approx(3 * ordinary.seconds)
+    assert slow.report_s == pytest.approx(3 * ordinary.report_s)
 
 
 FACILITY_DAY = """

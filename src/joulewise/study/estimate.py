@@ -9,6 +9,7 @@ from pathlib import Path
 from joulewise.kernels.jit import kernels_are_compiled
 from joulewise.processes import available_cpus
 from joulewise.study.needs import disk_bytes, process_bytes, raise_if_too_large
+from joulewise.study.pace import pace
 from joulewise.study.planning import plan
 from joulewise.study.running import missing_runs
 from joulewise.study.store import Store
@@ -65,7 +66,8 @@ def estimate(study: Study, folder: Path) -> Estimate:
     runs = plan(study)
     missing = missing_runs(study, store, runs)
     raise_if_too_large(study, missing, folder)
-    workers = available_cpus()
+    workers, slowness = available_cpus(), pace()
+    runs_s = study.kind.seconds(missing, store, study.folder) / min(workers, max(len(missing), 1))
     return Estimate(
         n_points=len(study.points),
         n_trials=study.heading.trials,
@@ -73,9 +75,9 @@ def estimate(study: Study, folder: Path) -> Estimate:
         n_missing=len(missing),
         n_stored=len({run.key for run in runs}) - len(missing),
         workers=workers,
-        seconds=_START_S + study.kind.seconds(missing, store, study.folder) / min(workers, max(len(missing), 1)),
-        compile_s=0.0 if kernels_are_compiled(study.kind.name) else _COMPILE_S,
-        report_s=_REPORT_S if missing else 0.0,
+        seconds=slowness * (_START_S + runs_s),
+        compile_s=0.0 if kernels_are_compiled(study.kind.name) else slowness * _COMPILE_S,
+        report_s=slowness * _REPORT_S if missing else 0.0,
         bytes=int(disk_bytes(study, runs)),
         memory_bytes=int((1 + workers) * process_bytes(study, missing)),
     )

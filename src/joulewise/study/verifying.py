@@ -12,6 +12,7 @@ from joulewise.progress import CancelToken
 from joulewise.study.case import Note
 from joulewise.study.judge import Judge, StoredRun
 from joulewise.study.judging import judge_cells
+from joulewise.study.pace import pace
 from joulewise.study.planning import plan
 from joulewise.study.results import Results, open_results
 from joulewise.study.run import Run
@@ -49,7 +50,7 @@ class Verification:
     def seconds(self) -> float:
         """About how long computing again takes: nothing that is stored says so, as anybody may have changed it."""
         study, runs = self.results.study, [each.run for each in self.again]
-        return study.kind.verifying * study.kind.seconds(runs, Store(self.results.folder), study.folder)
+        return pace() * study.kind.verifying * study.kind.seconds(runs, Store(self.results.folder), study.folder)
 
     def verdicts(
         self, on_progress: Callable[[int, int], None] = lambda *_: None, cancel: CancelToken | None = None

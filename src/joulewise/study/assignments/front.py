@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from joulewise.optimise.assignments.bound import UtilityBound
 
 # Rough figures of one ordinary processor of 2024.
-_RUN_S, _BOUND_TASK_S = 0.5, 3e-3
+_RUN_S, _BOUND_S = 0.2, 1.0
 _KEPT_POINTS, _GENE_BYTES = 200, 4
 
 _COMPARED = ("fresh_mean_percent", "hypervolume_percent", "normalised_percent")
@@ -123,7 +124,7 @@ class UtilityKind(Kind):
             (run.world_key, run.bound): n_tasks[run.key] for run in missing if run.point.decision.parameters.is_certain
         }
         new = (n for (key, bound), n in worlds.items() if not store.proof_file(key, bound).is_file())
-        return runs_s + _BOUND_TASK_S * sum(new)
+        return runs_s + sum(_BOUND_S * math.pow(n / 1000, 1.5) for n in new)
 
     def size(self, runs: Sequence[Run], folder: Path) -> float:
         """The bytes of the detail tables of those that are kept."""

@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from joulewise.simulate.jobs.scheduler import Scheduler
 
 # Rough figures of one ordinary processor of 2024.
-_RUN_S, _JOB_S, _READ_S = 0.02, 1.1e-5, 5e-6
-_CROWDED_S = {"greedy": 0.0, "in-order": 8e-9, "in-queues": 2e-8, "at-random": 6e-8}
+_RUN_S, _JOB_S, _READ_S = 0.02, 8e-6, 5e-6
+_CROWDED_S = {"greedy": 0.0, "in-order": 6e-9, "in-queues": 1.5e-8, "at-random": 5e-8}
 """What a job of a generated day takes beside, for each that comes: by rule, as nothing that waits is dropped."""
 _KEPT_BYTES, _JOB_BYTES, _PROOF_BYTES = 60_000, 50, 20_000
 _HELD_BYTES = 1_000

@@ -34,7 +34,7 @@ _PSTATES = 0.8
 """How the time of mapping grows with the number of P-states."""
 _PIECES = 3.0
 """How much longer the bound of tasks that run in pieces takes."""
-_UNCERTAIN, _UNCERTAIN_BOUND = 3.0, 8.0
+_UNCERTAIN, _UNCERTAIN_BOUND = 2.5, 6.0
 """How much longer mapping takes where true times differ from those that are known, and the bound of such a world."""
 
 
