@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.measure import Bar, Case, Subject
 from joulewise.study.catalogue import EXPERIMENTS
-from joulewise.study.pace import pace
+from joulewise.study.pace import pace_now
 from joulewise.study.planning import plan
 from joulewise.study.running import run_study
 from joulewise.study.spec import Point
@@ -47,23 +47,23 @@ def _first_points(study: Study, n: int | None = None) -> Study:
     return replace(study, points=tuple(_shorter(point) for point in study.points[:n]))
 
 
-def _taken_s(study: Study) -> tuple[float, float]:
-    """The seconds that are told, and those that the runs take."""
+def _told_over_taken(study: Study) -> float:
+    """The seconds that are told over those that the runs take, at the pace that the machine has before and after."""
     with TemporaryDirectory() as folder:
-        told_s = pace() * study.kind.seconds(plan(study), Store(Path(folder)), study.folder)
-        began_s = time.perf_counter()
+        told_s = study.kind.seconds(plan(study), Store(Path(folder)), study.folder)
+        before, began_s = pace_now(), time.perf_counter()
         run_study(study, Path(folder), workers=1)
-        return told_s, time.perf_counter() - began_s
+        return told_s * (before + pace_now()) / 2 / (time.perf_counter() - began_s)
 
 
 def told(case: Case, system: str) -> dict[str, float]:
     """How many times as long as it takes a study is told to take, by study; kernels are compiled before."""
     ratios = {}
     for name in STUDIES[system][: 1 if case.smoke else None]:
-        told_s, taken_s = _taken_s(_first_points(EXPERIMENTS[name].smoke_study(), 1 if case.smoke else None))
+        ratio = _told_over_taken(_first_points(EXPERIMENTS[name].smoke_study(), 1 if case.smoke else None))
         if not case.smoke:
-            told_s, taken_s = _taken_s(_first_points(_of_seed(EXPERIMENTS[name].study(1), case)))
-        ratios[f"{system}.{name}"] = told_s / taken_s
+            ratio = _told_over_taken(_first_points(_of_seed(EXPERIMENTS[name].study(1), case)))
+        ratios[f"{system}.{name}"] = ratio
     return {**ratios, f"{system}.most": max(ratios.values()), f"{system}.least": min(ratios.values())}
 
 

@@ -14,6 +14,7 @@ import pytest
 from joulewise.errors import InputError
 from joulewise.study import Run, parse_study, plan, run_study
 from joulewise.study.estimate import Estimate, estimate
+from joulewise.study.pace import pace
 from joulewise.study.source import Draw
 from joulewise.study.spec import Fingerprints, Part
 from joulewise.study.systems import kind_of
@@ -197,7 +198,7 @@ def test_the_estimate_counts_the_bounds_of_small_days(tmp_path: Path) -> None:
         ("manager", 'mapping_interval = "1 s"', 3),  # many more events
         ("manager", "permuted = 3", 3),
         ("system", "pstates = 3", 1.5),
-        ("workload", "time_spread = 0.5", 2),
+        ("workload", "time_spread = 0.5", 1.5),
     ],
 )
 def test_the_estimate_knows_what_makes_a_day_slow(section: str, line: str, least: float, tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from joulewise.model.bag import BagAllocation
     from joulewise.optimise.bags.bound import BoundFront
 
-_RUN_S = 0.1  # of one ordinary processor of 2024
+_RUN_S = 0.05  # of one ordinary processor of 2024
 
 
 class FrontKind(BagKind):

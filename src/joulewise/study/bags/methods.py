@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from joulewise.optimise.bags.bound import BoundFront
 
 # Rough figures of one ordinary processor of 2024.
-_POINT_S, _MOVE_S, _GENE_S = 3e-3, 1e-7, 5e-9
+_POINT_S, _MOVE_S, _GENE_S = 2e-3, 6e-8, 3e-9
 
 SEEDS = {"min-energy": "min_energy", "min-min": "min_min_completion_time"}
 """The allocations that a first population may have, with the functions that make them."""

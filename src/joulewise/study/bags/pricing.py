@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from joulewise.simulate.bags.sales import Sales
 
 _KWH_J = 3.6e6
-_RUN_S, _STEPS_S = 0.12, 0.45  # of one ordinary processor of 2024
+_RUN_S, _STEPS_S = 0.07, 0.25  # of one ordinary processor of 2024
 
 
 def _fixed(trade: Trade, p: PricingParameters, unit: float) -> Quoting:

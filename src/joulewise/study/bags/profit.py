@@ -52,7 +52,7 @@ _KWH_J, _HOUR_S = 3.6e6, 3600.0
 _SAME = 1e-9
 _BEYOND = 1.25
 """How much longer than its optimum and its front the region of a bag is drawn."""
-_RUN_S = 0.07
+_RUN_S = 0.035
 _WAIT_S = 1e-3
 """Waits that are worth telling of are longer than rounding makes them."""
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from joulewise.optimise.facility.search import FoundPlan
 
 # Rough figures of one ordinary processor of 2024.
-_PLAN_S, _NODE_S, _GREEDY_NODE_S, _GENE_S, _NLP_NODE_S = 0.3, 4e-4, 1e-4, 1e-7, 0.15
+_PLAN_S, _NODE_S, _GREEDY_NODE_S, _GENE_S, _NLP_NODE_S = 0.2, 3e-4, 1e-4, 1e-7, 0.15
 _GENES_PER_NODE = 32
 NLP, NLPCL = "nlp", "nlpcl"
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 _SUPPLY_KEYS = ("power_cap_w",)
 """What of the supply matters to a facility."""
 
-_KEPT_BYTES, _NODE_BYTES, _USUAL_NODES, _RUN_S = 20_000, 60, 150, 0.2
+_KEPT_BYTES, _NODE_BYTES, _USUAL_NODES, _RUN_S = 20_000, 60, 150, 0.12
 _DAY_TASK_S, _DAY_TASK_BYTES, _MOST_RATES = 1.6e-6, 150, 8
 """A task of a simulated day, in time and in memory; and of how many worlds it is looked up how often tasks come."""
 _IDLE = 1e-3
