@@ -148,6 +148,16 @@ def test_tasks_of_a_type_in_one_queue_are_mapped_as_one_by_one(kind: str, data: 
         np.testing.assert_array_equal(getattr(alike.allocation, column), getattr(apart.allocation, column), column)
 
 
+def test_the_hopeless_who_wait_when_all_have_come_make_no_event() -> None:
+    """Six tasks that earn nothing wait behind one that keeps the machine busy: whoever looks at them, it is over."""
+    work = simple_workload([0.0] * 8 + [1.0], task_type=[0] * 6 + [1, 1, 0], end_s=4.0)
+    work = replace(work, scale=np.array([0.0] * 6 + [1.0, 1.0, 0.0]))
+    world = World(simple_system([[1.0], [3.0]]), work)
+    policies = (claiming(POLICIES["min-min-comp"], by_type) for by_type in (True, False))
+    found = [simulate(world, Manager(policy, 0.5, mapping_interval_s=1.0, mapping_arrivals=1)) for policy in policies]
+    assert {done.n_counted_events for done in found} == {1}
+
+
 CROWDED = SystemParameters(task_types=12, special_task_types=2, special_counts=(1,), general_counts=(1, 2, 3),
                            special_per_machine_type=(1, 2), pstates=2)  # fmt: skip
 

@@ -17,6 +17,7 @@ from joulewise.kernels.tasks.batch import (
     drop,
     give_back,
     horizon_of,
+    keeps_to_grid,
     mapping_time_s,
     n_to_map,
     next_instant,
@@ -127,6 +128,12 @@ def follow_load(batch, load):
     batch.strictness[0] = 0.0
     for t in range(load.size):
         batch.strictness[0] += batch.n_unfixed[t] * load[t]
+
+
+@inlined
+def is_ending(world, state):
+    """Whether nobody comes any more and those who wait decide how many events there are: the hopeless are not to."""
+    return state.clock.counts[ARRIVED] == world.tasks.arrival_s.size and not keeps_to_grid(world.rules)
 
 
 @shared
@@ -248,7 +255,7 @@ def open_mapping(world, state, now_s, effect_s, horizon_s):
     renew_bounds(world, state, effect_s)
     if rules.follows_load:
         follow_load(batch, world.load)
-    if rules.drops_eagerly:
+    if rules.drops_eagerly or is_ending(world, state):
         drop_all_hopeless(world, state)
     if rules.program == MAKESPAN and counts[UNFIXED] > 0:
         split_batch(state.rolling, batch, world.limits, ledger, machines, effect_s, counts[WORKED])

@@ -331,8 +331,6 @@ def _rules(world: World, manager: Manager, seed64: int) -> state.Rules:
     drops_by_idle, postpones = manager.dropping_by == "idle", manager.postponing == "next-day"
     is_split, at_random = manager.policy.program == "makespan", manager.policy.rule == "at-random"
     by_type, may_rise = _goes_by_type(manager.policy), _may_rise(world, manager.policy)
-    is_sharp = by_type or manager.policy.rule == "sufferage"
-    has_grid = manager.mapping_arrivals is None and manager.mapping_time == "free"
     drops_at_once = is_split or at_random or any(model[1:]) or drops_by_idle or postpones or manager.follows_load
     seen = manager.policy.objective or UTILITY
     return state.Rules(
@@ -352,7 +350,7 @@ def _rules(world: World, manager: Manager, seed64: int) -> state.Rules:
         scale=_scale(world, manager),
         kill_factor=manager.kill_factor,
         is_certain=is_certain,
-        drops_eagerly=not is_certain or may_rise or drops_at_once or (is_sharp and not has_grid),
+        drops_eagerly=not is_certain or may_rise or drops_at_once,
         drops_by_idle=drops_by_idle,
         follows_load=manager.follows_load,
         postpones=postpones,
