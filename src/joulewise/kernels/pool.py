@@ -30,6 +30,17 @@ def first_of(looked, choice, i, j):
 
 
 @inlined
+def take_out(looked, i):
+    """Take a task out of those looked at, which stay in the order they have."""
+    kept = 0
+    for at in range(looked.size[0]):
+        if looked.items[at] != i:
+            looked.items[kept] = looked.items[at]
+            kept += 1
+    looked.size[0] = kept
+
+
+@inlined
 def note_rise(pool, before, now):
     """Count a value that rose with time: the objective is not what it was declared to be."""
     if now > before + ROUNDING * max(abs(before), 1.0):

@@ -15,7 +15,7 @@ from joulewise.kernels.choice import comes_before, risen_part
 from joulewise.kernels.heap import Heap, empty_heap, goes_before, pop, push
 from joulewise.kernels.jit import inlined
 from joulewise.kernels.layout import DROPPED, NOBODY, Tasks
-from joulewise.kernels.pool import close_event, first_of, is_renewed, note_rise
+from joulewise.kernels.pool import close_event, first_of, is_renewed, note_rise, take_out
 from joulewise.kernels.records import record
 from joulewise.kernels.steps import way_of
 from joulewise.kernels.tasks.choice import best_option, most_utility, score, seen_utility
@@ -164,15 +164,11 @@ def place(pool, world, fleet, plan, i, next_s):
     else:
         pool.put_off[pool.n_put_off[0]] = i
         pool.n_put_off[0] += 1
-    best, kept = NOBODY, 0
-    for at in range(looked.size[0]):
-        j = looked.items[at]
-        if j != i:
-            looked.items[kept] = j
-            kept += 1
-            look_again(pool, world, fleet, j, k, machine)
-            best = first_of(looked, pool.option, j, best)
-    looked.size[0] = kept
+    take_out(looked, i)
+    best = NOBODY
+    for j in looked.items[: looked.size[0]]:
+        look_again(pool, world, fleet, j, k, machine)
+        best = first_of(looked, pool.option, j, best)
     return best
 
 

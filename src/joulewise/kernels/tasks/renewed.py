@@ -13,7 +13,7 @@ from joulewise.kernels.choice import comes_before, risen_part
 from joulewise.kernels.heap import goes_before, push
 from joulewise.kernels.jit import shared
 from joulewise.kernels.layout import NOBODY
-from joulewise.kernels.pool import first_of, is_renewed, note_rise
+from joulewise.kernels.pool import first_of, is_renewed, note_rise, take_out
 from joulewise.kernels.tasks.batch import take_first
 from joulewise.kernels.tasks.choice import seen_utility
 from joulewise.kernels.tasks.greedy import best_choice, can_go_on, enqueue, may_start, set_value, worth
@@ -84,15 +84,11 @@ def plan_first(world, state, i, horizon_s):
     batch, looked = state.batch, state.batch.looked
     k = world.options.machine_type[batch.choice[i]]
     enqueue(world, state, i, batch.choice[i], state.machines.earliest[k], horizon_s)
-    best, kept = NOBODY, 0
-    for at in range(looked.size[0]):
-        j = looked.items[at]
-        if j != i:
-            looked.items[kept] = j
-            kept += 1
-            try_again(world, state, j, k)
-            best = first_of(looked, batch.choice, j, best)
-    looked.size[0] = kept
+    take_out(looked, i)
+    best = NOBODY
+    for j in looked.items[: looked.size[0]]:
+        try_again(world, state, j, k)
+        best = first_of(looked, batch.choice, j, best)
     return best
 
 
