@@ -10,7 +10,9 @@ claim that speaks of most or of almost all needs more than half, or all but one,
 of. The weakest difference is shown: the one most surely the other way round, or whose interval reaches lowest. Where
 the words of a claim need a bar ("alike", "many more"), the claim says which one, and differences are what lies beyond
 it. Nothing is judged on fewer than five trials of a study, or where a trial lacks a result. A claim about the machine
-or the mapper of its authors is not testable: our figure, if there is one, is shown beside it.
+or the mapper of its authors is not testable: our figure, if there is one, is shown beside it. Figures by a value that
+the text does not print are shown and not judged. Intervals are over trials: where a stand-in is drawn once for all of
+them, they do not tell what another draw would give.
 """
 
 from __future__ import annotations
@@ -19,10 +21,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-Verdict: TypeAlias = Literal["not reproduced", "undecided", "not judged", "partly", "reproduced", "not testable"]
+Verdict: TypeAlias = Literal[
+    "not reproduced", "undecided", "not judged", "partly", "reproduced", "not testable", "shown"
+]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 """From the worst to the best, and what says nothing."""
-_SILENT: tuple[Verdict, ...] = ("not judged", "not testable")
+SILENT: tuple[Verdict, ...] = ("not testable", "shown")
+"""What is said where there is nothing to judge: our figures are shown, if there are any."""
 Standing: TypeAlias = Literal["", "calibrated", "constructed", "stand-in", "post hoc", "ours"]
 STANDINGS: Mapping[Standing, str] = {
     "calibrated": "what the text leaves open was chosen by this very number, so that it can hardly fail any more",
@@ -59,7 +64,7 @@ class ClaimFinding:
     @property
     def words(self) -> str:
         """The verdict, with its standing where that makes it worth less."""
-        is_worth_less = self.standing and self.verdict != "not testable"
+        is_worth_less = self.standing and self.verdict not in SILENT
         return f"{self.verdict} ({self.standing})" if is_worth_less else self.verdict
 
 
@@ -108,4 +113,4 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
 
 def best(verdicts: Iterable[Verdict]) -> Verdict:
     """The best of some verdicts; those that say nothing count only where there are no others."""
-    return max(verdicts, key=lambda verdict: (verdict not in _SILENT, VERDICTS.index(verdict)))
+    return max(verdicts, key=lambda verdict: (verdict not in ("not judged", *SILENT), VERDICTS.index(verdict)))

@@ -284,7 +284,7 @@ def _page_text(page: Path) -> str:
 def _write_page(page: Path, folders: Mapping[str, Path], as_json: bool) -> None:
     from joulewise.files import write_changed
     from joulewise.study.catalogue import EXPERIMENTS
-    from joulewise.study.catalogue.kept import KEPT, keep, kept_records
+    from joulewise.study.catalogue.kept import KEPT, keep, keep_records, kept_records
     from joulewise.study.catalogue.page import filled, unfilled
     from joulewise.study.catalogue.record import FILE
 
@@ -294,6 +294,7 @@ def _write_page(page: Path, folders: Mapping[str, Path], as_json: bool) -> None:
         keep(folders[name], kept, EXPERIMENTS.get(name))
     records = kept_records(kept, all_experiments(), EXPERIMENTS)
     write_changed(page, filled(text, records))
+    keep_records(records, kept)
     for name in new:
         _copy_figure(name, folders[name], page.parent / "images" / f"{name}.png")
     left = unfilled(text, records)

@@ -10,7 +10,7 @@ import polars as pl
 
 from joulewise.confidence import student_quantile
 from joulewise.model.arrays import Floats
-from joulewise.verdicts import LEAST_TRIALS, VERDICTS, IntervalEnds, of_number, of_positive
+from joulewise.verdicts import LEAST_TRIALS, SILENT, VERDICTS, IntervalEnds, of_number, of_positive
 
 NUMBER, ORDERING = "a number", "an ordering of ten pairs"
 TRIALS = (LEAST_TRIALS, 12, 24, 48)
@@ -32,7 +32,7 @@ def characteristics(n_draws: int = N_DRAWS) -> pl.DataFrame:
         for n_trials in TRIALS
         for rule, distance, chances in (*_of_numbers(n_trials, n_draws), *_of_orderings(n_trials, n_draws))
         for verdict in VERDICTS
-        if verdict not in ("not judged", "not testable")
+        if verdict not in ("not judged", *SILENT)
     ]
     return pl.DataFrame(rows, ["rule", "trials", "distance", "verdict", "chance_percent"], orient="row")
 

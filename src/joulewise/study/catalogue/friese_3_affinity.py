@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from joulewise.study.catalogue.experiment import Experiment
-from joulewise.study.catalogue.friese_3 import DAY, samples_of
+from joulewise.study.catalogue.friese_3 import DAY, DECLINING, samples_of, words_of
 from joulewise.study.catalogue.judging import (
     PARTED,
     Claim,
@@ -51,20 +51,23 @@ def _affinity_ranges(runs: pl.DataFrame, affinity: str) -> list[tuple[str, Sampl
     ]
 
 
+WEIGHTS = {reading: f"weighted-util, {reading}" for reading in DECLINING}
+"""What the weighted policy is called in each reading of a choice of no value."""
+
+
 def _tuned(runs: pl.DataFrame, affinity: str, policy: str, metric: str = "utility_percent") -> dict[float, Samples]:
     """A metric of a policy by what it is tuned with, its leniency or its weight."""
-    if policy == "weighted-util":
-        return {
-            weight: samples_of(runs, metric, affinity=affinity, policy=policy, weight=weight)
-            for weight in (0.3, 0.4, 0.5, 0.6, 0.7)
-        }
+    if policy in WEIGHTS.values():
+        name, _, reading = policy.partition(", ")
+        where = {"affinity": affinity, "policy": name, "declines": DECLINING[reading]}
+        return {weight: samples_of(runs, metric, weight=weight, **where) for weight in (0.3, 0.4, 0.5, 0.6, 0.7)}
     return {
         leniency: samples_of(runs, metric, affinity=affinity, variant="filter", policy=policy, leniency=leniency)
         for leniency in (0.6, 0.75, 1.0, 1.5, 2.0)
     }
 
 
-FIG_3_14_POLICIES = ("max-max-upt", "max-max-upe", "weighted-util")
+UNWEIGHTED = ("max-max-upt", "max-max-upe")
 
 
 def _tuned_higher(runs: pl.DataFrame, policies: Sequence[str], higher: str, lower: str) -> list[tuple[str, Samples]]:
@@ -82,26 +85,26 @@ def _at_best(runs: pl.DataFrame, affinity: str, policy: str, metric: str) -> Sam
     """A metric of a policy where its mean utility is best, be it without filter."""
     where = {"affinity": affinity, "variant": "no filter", "policy": policy}
     utility, wanted = (_tuned(runs, affinity, policy, name) for name in ("utility", metric))
-    if policy != "weighted-util":
+    if policy in UNWEIGHTED:
         utility[math.inf] = samples_of(runs, "utility", **where)
         wanted[math.inf] = samples_of(runs, metric, **where)
     return at_best(utility, wanted)
 
 
-def _rises_with_affinity(runs: pl.DataFrame, metric: str) -> list[tuple[str, Samples]]:
+def _rises_with_affinity(runs: pl.DataFrame, metric: str, policies: Sequence[str]) -> list[tuple[str, Samples]]:
     return [
         (
             f"{policy}, {more} over {less}",
             gain(_at_best(runs, more, policy, metric), _at_best(runs, less, policy, metric)),
         )
-        for policy in FIG_3_14_POLICIES
+        for policy in policies
         for less, more in pairwise(AFFINITIES)
     ]
 
 
-def _alike_at_high(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+def _alike_at_high(runs: pl.DataFrame, policies: Sequence[str]) -> list[tuple[str, Samples]]:
     high, drawn = (
-        {policy: _at_best(runs, affinity, policy, "utility_percent") for policy in FIG_3_14_POLICIES}
+        {policy: _at_best(runs, affinity, policy, "utility_percent") for policy in policies}
         for affinity in ("high", "as drawn")
     )
     closer = wider(list(drawn.values()), list(high.values()))
@@ -110,11 +113,53 @@ def _alike_at_high(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
 
 _BEST = f"{PARTED}; no filter left out"
 
+
+def _of_weights(reading: str, weighted: str) -> tuple[Claim, ...]:
+    """What is claimed of weights beside other policies, in one reading."""
+    policies, note = (*UNWEIGHTED, weighted), words_of(reading)
+    return (
+        Claim(
+            f"3.17 {reading}",
+            "at low affinity a smaller weight is best",
+            "smaller",
+            ordering(lambda runs: _tuned_higher(runs, [weighted], "as drawn", "low")),
+            f"{note}; {PARTED}",
+        ),
+        Claim(
+            f"3.19 {reading}",
+            "at high affinity a larger weight is best",
+            "larger",
+            ordering(lambda runs: _tuned_higher(runs, [weighted], "high", "as drawn")),
+            f"{note}; {PARTED}",
+        ),
+        *(
+            Claim(
+                f"3.20 {name} {reading}",
+                f"{words}: low < drawn < high affinity, each policy at its best",
+                "all pairs",
+                ordering(partial(_rises_with_affinity, metric=metric, policies=policies), " %"),
+                note,
+            )
+            for name, words, metric in (
+                ("utility", "utility", "utility"),
+                ("tasks", "completed tasks", "tasks_completed"),
+            )
+        ),
+        Claim(
+            f"3.21 {reading}",
+            "policies at their best earn alike at high affinity",
+            "similar",
+            ordering(partial(_alike_at_high, policies=policies)),
+            f"{note}; read as: within {ALIKE:g} points, and closer than as drawn",
+        ),
+    )
+
+
 FIG_3_14 = Experiment(
     "fig-3.14",
     "Utility under an energy budget in systems of low, drawn and high task-machine affinity",
     "Friese 3.6.4, fig. 3.14 and table 3.2",
-    f"{DAY}; Weighted Util never makes a choice of no value; affinity (TMA) is that of the general-purpose part",
+    f"{DAY}; affinity (TMA) is that of the general-purpose part",
     "utility-by-setting",
     (
         *(
@@ -146,48 +191,16 @@ FIG_3_14 = Experiment(
             "3.16",
             "at low affinity a higher leniency is best",
             "higher",
-            ordering(lambda runs: _tuned_higher(runs, FIG_3_14_POLICIES[:2], "low", "as drawn")),
-            _BEST,
-        ),
-        Claim(
-            "3.17",
-            "at low affinity a smaller weight is best",
-            "smaller",
-            ordering(lambda runs: _tuned_higher(runs, FIG_3_14_POLICIES[2:], "as drawn", "low")),
+            ordering(lambda runs: _tuned_higher(runs, UNWEIGHTED, "low", "as drawn")),
             _BEST,
         ),
         Claim(
             "3.18",
             "at high affinity a lower leniency is best",
             "lower",
-            ordering(lambda runs: _tuned_higher(runs, FIG_3_14_POLICIES[:2], "as drawn", "high")),
+            ordering(lambda runs: _tuned_higher(runs, UNWEIGHTED, "as drawn", "high")),
             _BEST,
         ),
-        Claim(
-            "3.19",
-            "at high affinity a larger weight is best",
-            "larger",
-            ordering(lambda runs: _tuned_higher(runs, FIG_3_14_POLICIES[2:], "high", "as drawn")),
-            _BEST,
-        ),
-        *(
-            Claim(
-                f"3.20 {name}",
-                f"{words}: low < drawn < high affinity, each policy at its best",
-                "all pairs",
-                ordering(partial(_rises_with_affinity, metric=metric), " %"),
-            )
-            for name, words, metric in (
-                ("utility", "utility", "utility"),
-                ("tasks", "completed tasks", "tasks_completed"),
-            )
-        ),
-        Claim(
-            "3.21",
-            "policies at their best earn alike at high affinity",
-            "similar",
-            ordering(_alike_at_high),
-            f"read as: within {ALIKE:g} points, and closer than as drawn",
-        ),
+        *(claim for reading, weighted in WEIGHTS.items() for claim in _of_weights(reading, weighted)),
     ),
 )

@@ -9,7 +9,7 @@ from itertools import product
 import polars as pl
 
 from joulewise.study.catalogue.experiment import Experiment, Told
-from joulewise.study.catalogue.friese_3 import BUDGET_USED, DAY, samples_of
+from joulewise.study.catalogue.friese_3 import BUDGET_USED, DAY, DECLINING, samples_of, words_of
 from joulewise.study.catalogue.judging import (
     PARTED,
     Claim,
@@ -27,8 +27,6 @@ from joulewise.verdicts import Standing
 
 WEIGHTED = ["weighted-util", "weighted-upt", "weighted-upe"]
 WEIGHTS = [0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8]
-READINGS = {"literal": False, "declining": True}
-"""Whether a choice whose weighted value is not above 0 is made anyway, or declined."""
 NO_GAIN = 1.0
 """Points of maximum utility up to which a gain counts as none."""
 
@@ -47,14 +45,13 @@ def _best_weight(runs: pl.DataFrame, declines: bool) -> list[tuple[str, Samples]
 
 
 def _energy_by_weight(runs: pl.DataFrame, declines: bool) -> list[tuple[str, Samples]]:
-    """Above what counts as used up at weights up to 0.4, below it above 0.5."""
+    """Above what counts as used up at weights up to 0.4, below it from 0.5 on."""
     used = _weighted(runs, "weighted-util", declines, "budget_percent")
     return [
         (f"used up at {weight:g}", percent - BUDGET_USED)
         if weight <= 0.4
         else (f"left at {weight:g}", BUDGET_USED - percent)
         for weight, percent in used.items()
-        if weight != 0.5
     ]
 
 
@@ -81,7 +78,7 @@ def _weighted_over_filtered(runs: pl.DataFrame, declines: bool) -> list[tuple[st
 def _weighted_claims(reading: str, declines: bool) -> tuple[Claim, ...]:
     """What is claimed of weighted policies, judged in one reading; that of declining was made to meet two claims."""
     chosen_by: Standing = "calibrated" if declines else ""
-    note = f"{reading}: a choice of no value is {'never made' if declines else 'made all the same'}"
+    note = words_of(reading)
     return (
         Claim(
             f"3.2 {reading}",
@@ -108,7 +105,7 @@ def _weighted_claims(reading: str, declines: bool) -> tuple[Claim, ...]:
         ),
         Claim(
             f"3.4 {reading}",
-            "Weighted Util uses up the energy at weights up to 0.4 and leaves some above 0.5",
+            "Weighted Util uses up the energy at weights up to 0.4 and leaves some from 0.5 on",
             "used up; left",
             ordering(lambda runs: _energy_by_weight(runs, declines), " % of the budget"),
             note,
@@ -136,18 +133,19 @@ FIG_3_5 = Experiment(
     "Friese 3.6.2, fig. 3.5 to 3.7",
     DAY,
     "utility-by-weight",
-    tuple(claim for reading, declines in READINGS.items() for claim in _weighted_claims(reading, declines)),
+    tuple(claim for reading, declines in DECLINING.items() for claim in _weighted_claims(reading, declines)),
 )
 
 
-def _no_gain(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+def _no_gain(runs: pl.DataFrame, declines: bool) -> list[tuple[str, Samples]]:
     """A point less what each weight with each leniency gains over the best weight without filter."""
     weights, leniencies = (0.2, 0.4, 0.5), (0.5, 0.75, 1.5)
-    unfiltered = best_by_mean({weight: samples_of(runs, variant="no filter", weight=weight) for weight in weights})
+    of = partial(samples_of, runs, declines=declines)
+    unfiltered = best_by_mean({weight: of(variant="no filter", weight=weight) for weight in weights})
     return [
         (
             f"{NO_GAIN:g} point less the gain at weight {weight:g} and leniency {leniency:g}",
-            NO_GAIN - (samples_of(runs, variant="filter", weight=weight, leniency=leniency) - unfiltered),
+            NO_GAIN - (of(variant="filter", weight=weight, leniency=leniency) - unfiltered),
         )
         for weight, leniency in product(weights, leniencies)
     ]
@@ -157,16 +155,18 @@ FIG_3_12 = Experiment(
     "fig-3.12",
     "Utility of Weighted Util under an energy budget, by weight and leniency",
     "Friese 3.6.3.2, fig. 3.12",
-    f"{DAY}; a choice of no value is never made",
+    DAY,
     "utility-by-leniency",
-    (
+    tuple(
         Claim(
-            "3.11",
+            f"3.11 {reading}",
             "the energy filter gains nothing for Weighted Util at its best weight",
             "nothing",
-            ordering(_no_gain),
-            f"read as: less than {NO_GAIN:g} point over its best weight without filter, at any of three weights",
-        ),
+            ordering(partial(_no_gain, declines=declines)),
+            f"{words_of(reading)}; read as: less than {NO_GAIN:g} point over its best weight without filter, at any of "
+            "three weights",
+        )
+        for reading, declines in DECLINING.items()
     ),
 )
 
@@ -233,15 +233,20 @@ def _many_more_tasks(variant: str) -> Differences:
 
 
 def _lasts(variants: Sequence[str]) -> Differences:
-    """How far into the last hour of the day the budget lasts."""
+    """How far into the last hour of the day the budget lasts, and how surely it is used up then."""
     return lambda runs: [
-        (variant, samples_of(runs, _LASTED_MIN, variant=variant) - _LAST_HOUR_MIN) for variant in variants
+        difference
+        for variant in variants
+        for difference in (
+            (f"{variant}: min into the last hour", samples_of(runs, _LASTED_MIN, variant=variant) - _LAST_HOUR_MIN),
+            (f"{variant}: % used over 99", samples_of(runs, "budget_percent", variant=variant) - BUDGET_USED),
+        )
     ]
 
 
 def _traced_weights(reading: str, variant: str) -> tuple[Claim, ...]:
     """What fig. 3.13 shows of weights, in one reading."""
-    note = f"{reading}: a choice of no value is {'never made' if READINGS[reading] else 'made all the same'}"
+    note = words_of(reading)
     return (
         Claim(
             f"3.24 {reading}",
@@ -266,10 +271,10 @@ def _traced_weights(reading: str, variant: str) -> tuple[Claim, ...]:
         ),
         Claim(
             f"3.27 {reading}",
-            "with weighting the budget lasts to the end of the day",
+            "with weighting the budget is used up, and only at the end of the day",
             "the end of the day",
-            ordering(_lasts([variant]), " min"),
-            f"{note}; read as: into its last hour",
+            ordering(_lasts([variant]), ""),
+            f"{note}; read as: in its last hour, to 99 % on average",
         ),
     )
 
@@ -296,10 +301,10 @@ FIG_3_13 = Experiment(
         ),
         Claim(
             "3.27 filtering",
-            "with filtering the budget lasts to the end of the day",
+            "with filtering the budget is used up, and only at the end of the day",
             "the end of the day",
-            ordering(_lasts([FILTERING]), " min"),
-            "read as: into its last hour",
+            ordering(_lasts([FILTERING]), ""),
+            "read as: in its last hour, to 99 % on average",
         ),
         *(claim for reading, variant in WEIGHTING.items() for claim in _traced_weights(reading, variant)),
     ),

@@ -31,7 +31,8 @@ _READING = (
 )
 _READING_TWO = (
     "the nine-machine table of the text is not public: a stand-in of the same nine processors and five benchmarks, "
-    "built from public figures and expanded to 30 task types, takes its place, so numbers may differ; machines are "
+    "built from public figures and expanded to 30 task types, takes its place, so numbers may differ, and it is the "
+    "same in all trials, so that intervals do not tell what another expansion would give; machines are "
     f"switched off when they are done; {_SEARCH}; 100,000 iterations; beside it annealing from the bound"
 )
 
@@ -84,12 +85,11 @@ def _unused(method: str) -> Differences:
     ]
 
 
-def _more_types(method: str) -> Differences:
+def _more_types(method: str, metric: str) -> Differences:
     """By how many percent fewer machine types are worse."""
     return lambda runs: [
-        (f"{name}, {few} over {many}", gain(_metric(runs, metric, few, method), _metric(runs, metric, many, method)))
+        (f"{few} over {many}", gain(_metric(runs, metric, few, method), _metric(runs, metric, many, method)))
         for few, many in pairwise(BY_TYPES)
-        for name, metric in (("least makespan", "least_makespan_s"), ("least energy", "least_energy_j"))
     ]
 
 
@@ -117,10 +117,18 @@ def _by_types(method: str, suffix: str, by: str) -> tuple[Claim, ...]:
         ),
         Claim(
             f"6.6{suffix}",
-            "the more machine types, the lower both makespan and energy",
+            "the more machine types, the lower the makespan",
             "fig. 6.6 to 6.8",
-            ordering(_more_types(method), " %"),
-            f"compared at both ends of the fronts; {by}",
+            ordering(_more_types(method, "least_makespan_s"), " %"),
+            f"compared at the ends of the fronts; {by}",
+        ),
+        Claim(
+            f"6.6 (energy){suffix}",
+            "the more machine types, the lower the energy",
+            "fig. 6.6 to 6.8",
+            ordering(_more_types(method, "least_energy_j"), " %"),
+            f"compared at the ends of the fronts: with more types to choose from the least energy cannot rise; {by}",
+            "constructed",
         ),
         Claim(
             f"6.7{suffix}",

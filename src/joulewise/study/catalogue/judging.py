@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from joulewise.confidence import student_quantile
 from joulewise.verdicts import (
     LEAST_TRIALS,
+    SILENT,
     ClaimFinding,
     IntervalEnds,
     Standing,
@@ -227,7 +228,7 @@ def _judged_on(several: Sequence[Samples], judged: Callable[[], tuple[str, Verdi
         return "fewer than two trials have a result", "not judged"
     ours, verdict = judged()
     lacking = f"; only {fewest} of {n_trials} trials have a result" if fewest < n_trials else ""
-    is_judged = verdict == "not testable" or (fewest >= LEAST_TRIALS and not lacking)
+    is_judged = verdict in SILENT or (fewest >= LEAST_TRIALS and not lacking)
     return f"{ours}{lacking}", verdict if is_judged else "not judged"
 
 
@@ -282,13 +283,15 @@ def in_each(settings: Mapping[str, Differences], unit: str = " points", wanted: 
     return judge
 
 
-def beside(figures_of: Callable[[pl.DataFrame], Sequence[Samples]], unit: str = "") -> Judge:
-    """Show our figures beside published ones that hold for the machine of their authors alone."""
+def beside(
+    figures_of: Callable[[pl.DataFrame], Sequence[Samples]], unit: str = "", verdict: Verdict = "not testable"
+) -> Judge:
+    """Show our figures beside published ones, by default those that hold for the machine of their authors alone."""
 
     def judge(runs: pl.DataFrame) -> tuple[str, Verdict]:
         figures = figures_of(runs)
         words = "{}" + unit
-        return _judged_on(figures, lambda: (words.format(" / ".join(map(spelled, figures))), "not testable"))
+        return _judged_on(figures, lambda: (words.format(" / ".join(map(spelled, figures))), verdict))
 
     return judge
 

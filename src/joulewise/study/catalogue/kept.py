@@ -66,6 +66,12 @@ def kept_records(kept: Path, names: Iterable[str], experiments: Mapping[str, Exp
     return {**records, **dict(_judged_again(kept, records, experiments))}
 
 
+def keep_records(records: Mapping[str, FindingsRecord], kept: Path) -> None:
+    """Keep records as they are judged now."""
+    for name, record in records.items():
+        record.write(kept / f"{name}.json")
+
+
 def _judged_again(
     kept: Path, records: Mapping[str, FindingsRecord], experiments: Mapping[str, Experiment]
 ) -> Iterator[tuple[str, FindingsRecord]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 
 from joulewise.study.catalogue.experiment import Experiment
@@ -17,6 +16,7 @@ from joulewise.study.catalogue.judging import (
     n_valued,
     ordering,
     per_trial,
+    spelled,
 )
 from joulewise.study.catalogue.machovec import BUDGET_SHARE, GIGA, LENIENCY, READING, VARIANT
 from joulewise.verdicts import Verdict
@@ -93,8 +93,8 @@ def _budgets_of_settings(runs: pl.DataFrame) -> tuple[str, Verdict]:
     found = []
     for name, where in _settings(runs).items():
         gj = BUDGET_SHARE * per_trial(runs, "energy_j", {VARIANT: NO_BUDGET, **where}) / GIGA
-        found.append(f"{np.nanmean(gj) if n_valued(gj) else np.nan:.3g} ({name})")
-    return f"{'; '.join(found)} GJ", "not testable"
+        found.append(f"{spelled(gj, ' GJ') if n_valued(gj) > 1 else 'too few trials'} ({name})")
+    return "; ".join(found), "shown"
 
 
 MAP = Experiment(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from joulewise.study.catalogue.experiment import Experiment
@@ -43,7 +44,7 @@ def _of_chances(runs: pl.DataFrame, variant: str, *rivals: str) -> list[tuple[st
 def _of_foresight(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     [(_, chances)] = _of_chances(runs, AS_MANY, MEAN_TIMES)
     foresight = _percent(runs, "foreseen_worth", EXPECTED) - _percent(runs, "chosen_worth", EXPECTED)
-    return [("value of the chances", chances), ("over that of foresight", chances - foresight)]
+    return [("value of the chances over that of foresight", chances - np.maximum(foresight, 0.0))]
 
 
 UTILITY_FRONT = Experiment(

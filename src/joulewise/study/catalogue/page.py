@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.study.catalogue.record import FindingsRecord
-from joulewise.verdicts import STANDINGS, VERDICTS, ClaimFinding, Verdict, best, worst
+from joulewise.verdicts import SILENT, STANDINGS, VERDICTS, ClaimFinding, Standing, Verdict, best, worst
 
 TOTALS, STANDINGS_PART = "totals", "standings"
 _PART = re.compile(r"(<!-- findings (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
-_HEAD = ("claim", "what it says", "published", "ours ± 95 % interval", "verdict")
+_HEAD = ("claim", "what it says", "published", "ours, ± 95 % interval over trials", "verdict")
 _WORKS = ("Friese", "Machovec", "Tarplee", "Oxley", "Joulewise")
 _OURS = "Joulewise"
 
@@ -48,14 +48,17 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 # --- over all records --------------------------------------------------------------------------------------------
 
 
-def _claims(records: Mapping[str, FindingsRecord]) -> dict[tuple[str, str], list[Verdict]]:
+_Judged = tuple[Verdict, Standing]
+
+
+def _claims(records: Mapping[str, FindingsRecord]) -> dict[tuple[str, str], list[_Judged]]:
     """The verdicts on every claim in all readings and experiments, by work and the number of the claim."""
-    found: dict[tuple[str, str], list[Verdict]] = {}
+    found: dict[tuple[str, str], list[_Judged]] = {}
     for record in records.values():
         for finding in record.findings:
             work = _OURS if finding.standing == "ours" else _work(record)
-            if finding.standing != "post hoc":
-                found.setdefault((work, finding.claim.split()[0]), []).append(finding.verdict)
+            if finding.standing != "post hoc" and finding.verdict != "shown":
+                found.setdefault((work, finding.claim.split()[0]), []).append((finding.verdict, finding.standing))
     return found
 
 
@@ -64,16 +67,29 @@ def _work(record: FindingsRecord) -> str:
 
 
 def totals(records: Mapping[str, FindingsRecord]) -> str:
-    """How many claims have which verdict, by work: the worst of a claim's readings, and the best."""
-    claims = _claims(records)
-    rows = []
+    """How many claims have which verdict, by work: the worst of a claim's readings, and the best.
+
+    In brackets stand those of them whose verdict is a test of a published claim by published data.
+    """
+    claims, rows = _claims(records), []
     for name, chosen in (("worst", worst), ("best", best)):
-        counts = Counter((work, chosen(verdicts)) for (work, _), verdicts in claims.items())
+        counts, tests = Counter[tuple[str, Verdict]](), Counter[tuple[str, Verdict]]()
+        for (work, _), judged in claims.items():
+            verdict = chosen(verdict for verdict, _ in judged)
+            counts[work, verdict] += 1
+            tests[work, verdict] += (verdict, "") in judged
         for work in _WORKS:
-            numbers = [counts[work, verdict] for verdict in reversed(VERDICTS)]
-            if any(numbers):
-                rows.append([work, name, *map(str, numbers), str(sum(numbers))])
-    return "\n".join(_table(("work", "reading", *reversed(VERDICTS), "claims"), rows)) + "\n"
+            numbers = [_counted(verdict, counts[work, verdict], tests[work, verdict]) for verdict in _COUNTED]
+            n_claims = sum(counts[work, verdict] for verdict in _COUNTED)
+            rows += [[work, name, *numbers, str(n_claims)]] if n_claims else []
+    return "\n".join(_table(("work", "reading", *_COUNTED, "claims"), rows)) + "\n"
+
+
+_COUNTED = tuple(verdict for verdict in reversed(VERDICTS) if verdict != "shown")
+
+
+def _counted(verdict: Verdict, n: int, n_tests: int) -> str:
+    return f"{n} ({n_tests})" if n and verdict not in SILENT else str(n)
 
 
 def standings(records: Mapping[str, FindingsRecord]) -> str:
@@ -89,7 +105,7 @@ def standings(records: Mapping[str, FindingsRecord]) -> str:
 def _with_standing(standing: str, records: Iterable[FindingsRecord]) -> Iterator[str]:
     """Claims with verdicts of a standing, and their experiments."""
     for record in records:
-        judged = [finding for finding in record.findings if finding.verdict != "not testable"]
+        judged = [finding for finding in record.findings if finding.verdict not in SILENT]
         claims = ", ".join(finding.claim for finding in judged if finding.standing == standing)
         if claims:
             yield f"{claims} in `{record.id}`"

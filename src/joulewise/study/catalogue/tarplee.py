@@ -22,7 +22,8 @@ _NEAR_PERCENT = 10.0
 
 _READING = (
     "the nine-machine table of the paper is not public: a stand-in of the same nine processors and five benchmarks, "
-    "built from public figures and expanded to 30 task types, takes its place, so numbers may differ; task types are "
+    "built from public figures and expanded to 30 task types, takes its place, so numbers may differ, and it is the "
+    "same in all trials, so that intervals do not tell what another expansion would give; task types are "
     "equally likely, because the paper does not print its counts; 40 machines of each type; allocations come from the "
     "optimum of the bound alone, as published"
 )
@@ -129,17 +130,20 @@ def _power(runs: pl.DataFrame, ratio: float) -> dict[str, Samples]:
 
 
 def _cut_by_the_cap(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
-    """In kW, without the cap: how far the lowest price stays within it, the highest goes beyond, and all rise."""
-    ratios = _swept(runs, RATIO)
-    low, high = ratios[0], ratios[-1]
-    within = [(f"{of}, ratio {low:g} within", (CAP_W - power) / 1e3) for of, power in _power(runs, low).items()]
-    beyond = [(f"{of}, ratio {high:g} beyond", (power - CAP_W) / 1e3) for of, power in _power(runs, high).items()]
-    rising = [
+    """In kW, without the cap: how far the lowest price of the text stays within it, and the highest goes beyond."""
+    cheap, dear = _power(runs, ENERGY_END), _power(runs, MAKESPAN_END)
+    within = [(f"{of}, ratio {ENERGY_END:g} within", (CAP_W - power) / 1e3) for of, power in cheap.items()]
+    beyond = [(f"{of}, ratio {MAKESPAN_END:g} beyond", (power - CAP_W) / 1e3) for of, power in dear.items()]
+    return [*within, *beyond]
+
+
+def _dearer_draws_more(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    """In kW, without the cap: how much mean power rises from each ratio to the next, beyond a fall that is none."""
+    return [
         (f"{of}, from ratio {less:g} to {more:g}", _SAME_KW + (power - _power(runs, less)[of]) / 1e3)
-        for less, more in pairwise(ratios)
+        for less, more in pairwise(_swept(runs, RATIO))
         for of, power in _power(runs, more).items()
     ]
-    return [*within, *beyond, *rising]
 
 
 def _ends_and_knee(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
@@ -191,7 +195,9 @@ _OFF = Claim(
     "below a profit ratio of 1 schedules off the front lose less than any on it",
     "higher for ratios below 1",
     ordering(_off_the_front, " %"),
-    "in percent of the income per second",
+    "in percent of the income per second, by more than 0.01 %. Both are of the bound, where the most of all schedules "
+    "is never less than that of some of them",
+    "constructed",
 )
 
 FIG_1 = Experiment(
@@ -206,9 +212,16 @@ FIG_1 = Experiment(
             "a limit of 55 kW cuts the front: low prices keep it without being told to, high ones do not",
             "the shaded region",
             ordering(_cut_by_the_cap, " kW"),
-            "judged without the limit, for under it all keep it by construction: the lowest ratio, 1.01, keeps it, "
-            f"the highest of ours, 1.7, does not, and from ratio to ratio power falls by no more than {_SAME_KW:g} kW; "
-            "on the stand-in table, whose powers make or break the claim",
+            "judged without the limit, for under it all keep it by construction: the lowest ratio that the text names, "
+            "1.01, keeps it, and the highest, 1.5, does not; on the stand-in table, whose powers make or break the "
+            "claim: there only our ratio of 1.7 goes beyond",
+        ),
+        Claim(
+            "T7 (rises)",
+            "the higher the price, the more power",
+            "fig. 1",
+            ordering(_dearer_draws_more, " kW"),
+            f"without the limit; from ratio to ratio power falls by no more than {_SAME_KW:g} kW",
         ),
         Claim(
             "T8",
