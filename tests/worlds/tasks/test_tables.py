@@ -17,7 +17,7 @@ from joulewise.errors import InputError
 from joulewise.model import System, UtilityShapes, Workload, World, step
 from joulewise.worlds.environment import SystemParameters, generate_system
 from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
-from joulewise.worlds.tasks.tables import WorkloadTable, read_workload, workload_frame
+from joulewise.worlds.tasks.tables import WorkloadTable, check_tasks, read_workload, workload_frame
 
 SYSTEM = System(
     ("render", "solve"), ("fast", "slow"), np.array([1, 1]), np.array([[[60.0], [120.0]], [[30.0], [90.0]]])
@@ -124,6 +124,14 @@ def test_every_wrong_cell_is_located(tmp_path: Path) -> None:
         "tasks.csv: line 5, task_type: found nothing",
         "tasks.csv: line 4, task_type: found 'solvee'",
     ]
+
+
+def test_all_that_is_wrong_whatever_the_system_is_told_without_it(tmp_path: Path) -> None:
+    (tmp_path / "tasks.csv").write_text(BY_HAND + "5,solve,step,1,,9,\n4,solve,cubic,-8,,9,\n")
+    with pytest.raises(InputError) as caught:
+        check_tasks(WorkloadTable(tasks="tasks.csv"), tmp_path)
+    places = ("line 3, arrival_s", "line 3, utility", "line 3, max_utility")
+    assert all(place in str(caught.value) for place in places)
 
 
 def test_many_problems_of_one_kind_are_counted(tmp_path: Path) -> None:

@@ -82,9 +82,11 @@ def read_workload(parameters: WorkloadTable, system: System, folder: Path = Path
 def check_tasks(parameters: WorkloadTable, folder: Path) -> None:
     """InputError with what is wrong in a table of tasks, whatever the task types of the system are."""
     table, *_ = _columns(parameters, folder)
-    if not table.problems and any(column.name in table.columns for column in LEVELS):
+    if any(column.name in table.columns for column in LEVELS):
         read_levels(table, parameters)
-    raise_if_any(table.problems)
+        raise_if_any(table.problems)
+    else:
+        read_by_hand(table)
 
 
 def _columns(parameters: WorkloadTable, folder: Path) -> tuple[InputTable, Floats, Floats | None, Floats]:
