@@ -232,15 +232,11 @@ def _many_more_tasks(variant: str) -> Differences:
     return beyond
 
 
-def _lasts(variants: Sequence[str]) -> Differences:
+def _lasts(variant: str) -> Differences:
     """How far into the last hour of the day the budget lasts, and how surely it is used up then."""
     return lambda runs: [
-        difference
-        for variant in variants
-        for difference in (
-            (f"{variant}: min into the last hour", samples_of(runs, _LASTED_MIN, variant=variant) - _LAST_HOUR_MIN),
-            (f"{variant}: % used over 99", samples_of(runs, "budget_percent", variant=variant) - BUDGET_USED),
-        )
+        (f"{variant}: min into the last hour", samples_of(runs, _LASTED_MIN, variant=variant) - _LAST_HOUR_MIN),
+        (f"{variant}: % used over 99", samples_of(runs, "budget_percent", variant=variant) - BUDGET_USED),
     ]
 
 
@@ -273,7 +269,7 @@ def _traced_weights(reading: str, variant: str) -> tuple[Claim, ...]:
             f"3.27 {reading}",
             "with weighting the budget is used up, and only at the end of the day",
             "the end of the day",
-            ordering(_lasts([variant]), ""),
+            ordering(_lasts(variant), ""),
             f"{note}; read as: in its last hour, to 99 % on average",
         ),
     )
@@ -303,7 +299,7 @@ FIG_3_13 = Experiment(
             "3.27 filtering",
             "with filtering the budget is used up, and only at the end of the day",
             "the end of the day",
-            ordering(_lasts([FILTERING]), ""),
+            ordering(_lasts(FILTERING), ""),
             "read as: in its last hour, to 99 % on average",
         ),
         *(claim for reading, variant in WEIGHTING.items() for claim in _traced_weights(reading, variant)),
