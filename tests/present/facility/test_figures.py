@@ -256,6 +256,22 @@ def test_of_many_settings_few_rooms_are_shown() -> None:
     assert spread_out(range(10), 4) == [0, 3, 6, 9]
 
 
+@pytest.mark.parametrize(
+    ("above", "margin_k", "words"),
+    [
+        (0.0, -0.00002, ""),
+        (27.3, 0.1, r"By chance the day draws more than the cap for 27\.3\s% of the time, 12\.5\skW at most\."),
+        (0.0, -0.31, r"By chance the day warms a node to 0\.31 K above its redline\."),
+        (2.0, -0.31, r"12\.5\skW at most and warms a node"),
+    ],
+)
+def test_reports_say_which_limits_a_day_passes(above: float, margin_k: float, words: str) -> None:
+    day = {"day_above_cap_percent": above, "day_peak_w": 12_500.0, "day_redline_margin_k": margin_k}
+    runs = COMPARED.runs.with_columns(**{name: pl.lit(value) for name, value in day.items()})
+    (finding,) = facility_findings(replace(COMPARED, runs=runs))
+    assert re.search(words, finding.support) if words else "By chance" not in finding.support
+
+
 def test_reports_say_what_was_found() -> None:
     (finding,) = facility_findings(COMPARED)
     assert finding.lead.startswith("Configurations earned the most in a day: 48.")

@@ -136,6 +136,17 @@ def test_neighbours_slow_a_task_only_while_they_run(monkeypatch: pytest.MonkeyPa
     assert found.node_w.sum() * found.sample_s == pytest.approx(20.0 * 10 + 10.0 * (1.5 + 1.5))
 
 
+def test_time_above_the_cap_is_what_a_meter_tells() -> None:
+    facility = one_node(2, 1.0)
+    found = day(facility, lambda _: plan_of(facility, 1.0), [[1.0]], 10.0, ahead_s=math.inf)
+    shares = {}
+    for above in (1.0005, 1.002):
+        capped = replace(facility, cap_w=float(found.total_w.max()) / above)
+        shares[above] = replace(found, facility=capped).measures()["above_cap_percent"]
+    assert shares[1.0005] == 0.0
+    assert shares[1.002] > 0.0
+
+
 def test_waits_are_those_of_m_m_1() -> None:
     facility, n_batches, busy = one_node(1, 1.0), 40, 0.7
     found = day(facility, lambda _: plan_of(facility, 1.0), [[busy]], 300_000.0, ahead_s=math.inf, sizes="exponential")
