@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 from joulewise.processes import ONE_THREAD
 
 os.environ.update(ONE_THREAD)  # libraries would start threads on all processors, which other tests and processes use
+os.environ.pop("COLUMNS", None)  # readline, which pytest loads, leaves it to processes
 
 settings.register_profile(
     "suite",

@@ -55,6 +55,27 @@ def test_what_trials_do_not_tell_apart_is_tied(two_loads: Results, capsys: Captu
     assert "the trials do not tell those that are tied from it" in text
 
 
+def test_an_interval_wider_than_any_share_is_said_to_come_of_too_few_trials(
+    two_loads: Results, capsys: Capture
+) -> None:
+    show_summary(two_loads, None)
+    assert "too few" not in capsys.readouterr().out
+    apart = pl.when(pl.col("trial") == 0).then(0.0).otherwise(23.5)
+    show_summary(replace(two_loads, runs=two_loads.runs.with_columns(possible_percent=apart)), None)
+    assert "more `trials` in the study narrow it" in capsys.readouterr().out
+
+
+def test_sentences_and_tables_keep_to_the_columns_that_are_asked_for(
+    two_loads: Results, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    show_summary(two_loads, None)
+    lines = capsys.readouterr().out.splitlines()
+    told = " ".join(line.strip() for line in lines)
+    assert "What is possible is the proven bound: prices for time show that all tasks earn no more." in told
+    assert max(map(len, lines[:-1])) <= 60
+
+
 def test_one_trial_is_said_to_have_no_intervals(two_loads: Results, capsys: Capture) -> None:
     show_summary(replace(two_loads, runs=two_loads.runs.filter(pl.col("trial") == 0)), None)
     text = capsys.readouterr().out

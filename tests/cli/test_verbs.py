@@ -198,6 +198,14 @@ def test_compiling_is_announced_only_where_something_is_run(
     assert ["Compiling for this machine" in text for text in said] == [True, False]
 
 
+def test_a_finished_study_says_that_nothing_is_computed(study: Path, capsys: Capture) -> None:
+    said = [call(capsys, "run", study, "--out", "here", "--workers", "1", "--no-report").err for _ in range(2)]
+    assert ["8 runs of" in text and "nothing is computed" in text for text in said] == [False, True]
+    checked = call(capsys, "verify", "here").out
+    assert checked.startswith("8 of 8 runs hold\n")
+    assert "max-util" not in checked
+
+
 def test_run_in_json_has_the_summary(study: Path, capsys: Capture) -> None:
     said = call(capsys, "run", study, "--out", "here", "--workers", 1, "--no-report", "--json")
     found = json.loads(said.out)

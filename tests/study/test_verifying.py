@@ -25,7 +25,7 @@ def test_what_was_just_run_holds(small_results: Path) -> None:
     verdicts = verify(small_results, lambda done, total: seen.append((done, total)))
     assert [verdict.problems for verdict in verdicts] == [()] * 8
     assert [verdict.has_records for verdict in verdicts] == [True, False] * 4
-    assert verdicts[0].title == "random, 0.0, trial 0"
+    assert (list(verdicts[0].point.values()), verdicts[0].trial) == (["random", 0.0], 0)
     assert seen[0] == (0, 8)
     assert seen[-1] == (8, 8)
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from joulewise.errors import InputError, Problem
 from joulewise.model import Workload
 from joulewise.model.arrays import Counts, Floats
-from joulewise.model.horizon import closed, earned_later
+from joulewise.model.horizon import closed, earned_later, idle_from_s
 from joulewise.model.supply import Supply
 
 SMALL = 1e-12
@@ -65,7 +65,8 @@ def priced(
     """The choices at prices on one grid of instants; InputError when they do not fit."""
     per_s, per_j = prices[0], np.atleast_1d(np.asarray(prices[1], float))
     share_s = choices.nodes * choices.exec_s / counts[choices.machine_type]
-    asked, work = work, closed(work, choices.first, choices.machine_type, share_s, choices.exec_s)
+    idle_s = idle_from_s(work, choices.first, choices.machine_type, share_s, choices.exec_s)
+    asked, work = work, closed(work, idle_s)
     if per_s.ndim != 2 or per_s.shape[0] != counts.size or per_s.shape[1] == 0:
         allowed = f"must be [{counts.size} machine types, at least one slot]"
         raise InputError(Problem("prices", f"found the shape {per_s.shape}", allowed))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TextIO
 
 import typer
 
@@ -131,7 +132,7 @@ def _print_below(columns: Sequence[_TextColumn], width: int, *, header: bool) ->
 
 
 def console(*, stderr: bool = False, at_least: int = 0) -> Console:
-    """A console on standard output or error, off a terminal `at_least` this wide; brackets are text."""
+    """A console on standard output or error, `at_least` this wide where no width is given; brackets are text."""
     from rich.console import Console
 
     class Ours(Console):
@@ -139,9 +140,18 @@ def console(*, stderr: bool = False, at_least: int = 0) -> Console:
             """Leave it to the command, which ends quietly; rich would exit with 1."""
             raise BrokenPipeError
 
-    is_terminal = (sys.stderr if stderr else sys.stdout).isatty()
-    width = None if is_terminal else max(_OFF_TERMINAL, at_least)
+    width = None if _has_width(sys.stderr if stderr else sys.stdout) else max(_OFF_TERMINAL, at_least)
     return Ours(stderr=stderr, markup=False, highlight=False, width=width)
+
+
+def _has_width(stream: TextIO) -> bool:
+    """Whether a width is given: by a terminal, or by COLUMNS."""
+    return stream.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+
+
+def say(text: str) -> None:
+    """Print a sentence, broken between words where a width is given."""
+    print(fill(text, width=max(console().width, 2)) if _has_width(sys.stdout) else text)
 
 
 def note(text: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from joulewise.cli.output import note, print_table
+from joulewise.cli.output import note, print_table, say
 from joulewise.errors import as_written
 from joulewise.present.formats import key_name, key_value
 from joulewise.study.statistics import TIED
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 _MOST_ROWS = 60
 _MOST_FAILURES = 5
 _QUANTITY = re.compile(r"(-?[\d.]+) (\w+)")
+_TOO_FEW = (
+    "An interval that reaches below 0 % or above 100 % shows that its trials are too few or too different: "
+    "more `trials` in the study narrow it."
+)
 _TIES = "Best has the highest mean of its world; the trials do not tell those that are tied from it."
 
 
@@ -41,9 +45,11 @@ def show_summary(results: Results, page: Path | None) -> None:
     if len(rows) > len(shown):
         print(f"... and {count(len(rows) - len(shown), 'more point')}.")
     if TIED in standing.values():
-        print(_TIES)
+        say(_TIES)
+    if headline.unit == "%" and any(map(_is_beyond, rows)):
+        say(_TOO_FEW)
     for sentence in kind.sentences(results.runs, results.study.axes):
-        print(sentence)
+        say(sentence)
     n_runs = count(results.runs.height, "run")
     print(f"{n_runs}, {duration(results.seconds)} of computing. Results: {results.folder}")
     if page is not None:
@@ -54,6 +60,11 @@ def _spread(rows: Sequence[Mapping[str, Any]]) -> str:
     """What a table says of the spread over trials."""
     has_intervals = any(row["high"] is not None for row in rows)
     return "mean and 95 % interval over trials" if has_intervals else "one trial: no intervals"
+
+
+def _is_beyond(row: Mapping[str, Any]) -> bool:
+    """Whether the interval of a share holds what no share can be."""
+    return row["high"] is not None and not (row["low"] >= 0 and row["high"] <= 100) and 0 <= row["mean"] <= 100
 
 
 def _standings(results: Results, metric: str) -> dict[tuple[Any, ...], str]:

@@ -10,6 +10,7 @@ import typer
 from joulewise.cli.codes import SOME_RUNS_FAILED
 from joulewise.cli.output import AsJson, StudyPath, following, note, print_json, working
 from joulewise.errors import InputError
+from joulewise.units import count
 
 if TYPE_CHECKING:
     from joulewise.progress import Progress
@@ -62,6 +63,8 @@ def run_shown(study: Study, out: Path | None, workers: int | None, *, quiet: boo
         def tell(now: Progress) -> None:
             if now.n_done == 0 < now.n_total:
                 _announce_compilation(study.kind.name)
+            if now.n_total == 0 < now.n_reused and not quiet:
+                note(f"{count(now.n_reused, 'run')} of {study.name} were there already: nothing is computed.")
             follow(now)
 
         return run_study(study, out, workers, tell)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from joulewise.cli.codes import NOT_ALL_CHECKED, OUR_FAULT, SOME_RUNS_FAILED
-from joulewise.cli.output import AsJson, FolderPath, note, print_json, print_table, progress
+from joulewise.cli.output import AsJson, FolderPath, note, print_json, print_table, progress, say
 
 if TYPE_CHECKING:
     from joulewise.study import Verdict, Verification
@@ -87,13 +87,21 @@ def _what_comes(work: Verification) -> str:
 def _show(verdicts: list[Verdict]) -> None:
     from joulewise.units import noun
 
-    rows = [{"run": each.run[:12], "what": each.title, "verdict": _words(each)} for each in verdicts]
+    told = [each for each in verdicts if each.problems or each.notes]
+    rows = [{"run": each.run[:12], "what": _title(each), "verdict": _words(each)} for each in told]
     n, n_stored = len(verdicts), sum(verdict.has_records for verdict in verdicts)
     n_whole = sum(not verdict.problems and not _why_unchecked(verdict) for verdict in verdicts)
     print_table(f"{n_whole} of {n} {noun(n, 'run holds', 'runs hold')}", rows)
-    print(f"{n_stored} of {n} {noun(n, 'run has', 'runs have')} stored detail tables, which were compared as well.")
+    say(f"{n_stored} of {n} {noun(n, 'run has', 'runs have')} stored detail tables, which were compared as well.")
     for why, n_unchecked in Counter(filter(None, map(_why_unchecked, verdicts))).items():
-        print(f"{n_unchecked} of {n} {noun(n, 'run was', 'runs were')} not checked: {why}.")
+        say(f"{n_unchecked} of {n} {noun(n, 'run was', 'runs were')} not checked: {why}.")
+
+
+def _title(verdict: Verdict) -> str:
+    """What a person calls the run: the values of the swept keys and the trial."""
+    from joulewise.present.formats import key_value
+
+    return ", ".join([*(key_value(*cell) for cell in verdict.point.items()), f"trial {verdict.trial}"])
 
 
 def _words(verdict: Verdict) -> str:

@@ -1,4 +1,4 @@
-"""A counted window without an end, closed where prices of machine time may stop.
+"""When nothing is left to do, and a counted window without an end, closed where prices of machine time may stop.
 
 What completes later may earn what it is worth at that instant for nothing, so any instant will do; a good one is when
 nothing is worth anything any more, or when all could be done.
@@ -15,16 +15,19 @@ from joulewise.model.utility import UtilityShapes
 from joulewise.model.workload import Workload
 
 
-def closed(work: Workload, first: Counts, kind: Ints | Counts, share_s: Floats, exec_s: Floats) -> Workload:
-    """The same work in a window that ends.
+def idle_from_s(work: Workload, first: Counts, kind: Ints | Counts, share_s: Floats, exec_s: Floats) -> float:
+    """When nothing is worth anything any more, or all could be done.
 
     The choices of task type t are `first[t]` up to `first[t + 1]`: each takes all machines of its kind together for
     `share_s`, and lasts `exec_s`.
     """
-    if np.isfinite(work.end_s):
-        return work
     done_s, worthless_s = _done_s(work, first, kind, share_s, exec_s), _worthless_s(work)
-    return replace(work, end_s=worthless_s if work.start_s < worthless_s < done_s else done_s)
+    return worthless_s if work.start_s < worthless_s < done_s else done_s
+
+
+def closed(work: Workload, at_s: float) -> Workload:
+    """The same work in a window that ends: then if it had no end."""
+    return work if np.isfinite(work.end_s) else replace(work, end_s=at_s)
 
 
 def earned_later(work: Workload, end_s: float, first: Counts) -> Floats:

@@ -54,7 +54,7 @@ class MarketInPieces(PriceMarket):
 
 def bound_in_pieces(whole: PriceMarket) -> PriceBound:
     """The bound of tasks that run in pieces, from the prices of whole ones; by no prices where runs save energy."""
-    market = MarketInPieces(whole.facts, whole.counts[:, 0], whole.budget_j)
+    market = MarketInPieces(whole.facts, whole.counts[:, 0], whole.budget_j, whole.idle_s)
     for_nothing = market.for_nothing()
     if (market.facts.runs.cost_w < 0).any():  # no second costs least where energy does
         return for_nothing

@@ -88,21 +88,22 @@ class PriceBound:
 class PriceMarket:
     """Tasks that answer prices; remembers their last choices, which only speeds up the next answer.
 
-    There are `counts` machines of each type, and runs may add `budget_j` to standby in each energy period.
+    There are `counts` machines of each type, and runs may add `budget_j` to standby in each energy period. From
+    `idle_s` on nothing need be left to do.
     """
 
-    def __init__(self, facts: TaskMarket, counts: Counts, budget_j: Floats) -> None:
+    def __init__(self, facts: TaskMarket, counts: Counts, budget_j: Floats, idle_s: float) -> None:
         n = facts.tasks.arrival_s.size
-        self.facts, self.counts, self.budget_j = facts, counts[:, None], budget_j
+        self.facts, self.counts, self.budget_j, self.idle_s = facts, counts[:, None], budget_j, idle_s
         self.choices = (np.zeros(n), np.full(n, -1), np.zeros(n))
         self.mean_scale = float(facts.tasks.scale.mean()) or 1.0
 
     def search(self, stages: tuple[Stage, ...]) -> PriceBound:
         """Prices for a tight bound, found in stages, and what they prove."""
-        n_options, end_s = self.facts.options.exec_s.size, self.facts.window.end_s
-        certificate = self.first_guess(slots_of(end_s, n_options, stages[0]))
+        facts = (self.facts.window.end_s, self.idle_s, self.facts.options.exec_s.size)
+        certificate = self.first_guess(slots_of(*facts, stages[0]))
         for stage in stages:
-            certificate = self.improve(_split(certificate, slots_of(end_s, n_options, stage)), stage)
+            certificate = self.improve(_split(certificate, slots_of(*facts, stage)), stage)
         return PriceBound(self.bound(certificate), certificate)
 
     def for_nothing(self) -> PriceBound:
@@ -122,10 +123,11 @@ class PriceMarket:
         return self.bound(certificate)
 
     def first_guess(self, n_slots: int) -> Certificate:
-        """One price everywhere, at which a typical task would pay half of what it is worth."""
+        """One price while there is work, at which a typical task would pay half of what it is worth."""
         per_s = 0.5 * self.mean_scale / float((self.facts.runs.nodes * self.facts.options.exec_s).mean())
         per_j = np.where(np.isfinite(self.budget_j), self.typical_per_j(), 0.0)
-        return Certificate(np.full((self.counts.size, n_slots), per_s), per_j)
+        is_busy = np.arange(n_slots) < self.idle_s / self.facts.window.end_s * n_slots
+        return Certificate(np.tile(per_s * is_busy, (self.counts.size, 1)), per_j)
 
     def typical_per_j(self) -> float:
         """A price per joule at which a typical task would pay a fifth of what it is worth."""
@@ -211,11 +213,14 @@ def least_standby_w(standby: Standby | NodeStandby | None, n_kinds: int) -> Floa
     return np.where(np.isfinite(standby.sleep_after_s), least_w, standby.idle_w)
 
 
-def slots_of(end_s: float, n_options: int, stage: Stage) -> int:
-    """How many slots of about the stage's length cover the time; each stage splits the one before."""
+def slots_of(end_s: float, idle_s: float, n_options: int, stage: Stage) -> int:
+    """How many slots of about the stage's length cover the time; each stage splits the one before.
+
+    Where all is done sooner than in a first slot, that is as short: a later end makes no coarser prices.
+    """
     times = round(STAGES[0].slot_s / stage.slot_s)
     most = min(MOST_FIRST_SLOTS, max(MOST_CHEAPEST // (round(STAGES[0].slot_s / STAGES[-1].slot_s) * n_options), 1))
-    return min(max(math.ceil(end_s / STAGES[0].slot_s), 1), most) * times
+    return min(max(math.ceil(end_s / min(STAGES[0].slot_s, idle_s)), 1), most) * times
 
 
 def _split(certificate: Certificate, n_slots: int) -> Certificate:

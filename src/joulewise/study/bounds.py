@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
-TRIVIAL, PREEMPTIVE = "trivial", "preemptive-prices"
-"""Bounds by reasoning on each task alone, and by prices where tasks or jobs may run in pieces."""
+TRIVIAL, PRICES, PREEMPTIVE = "trivial", "prices", "preemptive-prices"
+"""Bounds by reasoning on each task alone, by prices, and by prices where tasks or jobs may run in pieces."""
 
 
-def of_trivial_bounds(runs: pl.DataFrame, tasks: str) -> Iterator[str]:
-    """What it means that runs have a trivial bound, if any has."""
+def of_bounds(runs: pl.DataFrame, tasks: str) -> Iterator[str]:
+    """Which bounds say what is possible, and what it means that one is trivial."""
+    pieces = {PRICES: "", PREEMPTIVE: ", run in pieces"}
+    for kind in pieces.keys() & set(runs["bound"]):
+        yield f"What is possible is the proven bound: prices for time show that all {tasks}{pieces[kind]} earn no more."
     if TRIVIAL in runs["bound"]:
         yield (
             f"The bound is the trivial one, as if no {tasks} were in the way of others: on a busy system much less is "

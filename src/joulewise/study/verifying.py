@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.progress import CancelToken
@@ -23,10 +24,14 @@ from joulewise.study.study import Study
 
 @dataclass(frozen=True)
 class Verdict:
-    """One run, everything that does not hold of it and notes; `has_records`: its detail tables are stored."""
+    """One run by its values of the swept keys, everything that does not hold of it, and notes.
+
+    `has_records`: its detail tables are stored.
+    """
 
     run: str
-    title: str
+    point: dict[str, Any]
+    trial: int
     problems: tuple[str, ...]
     notes: tuple[str, ...]
     has_records: bool
@@ -70,12 +75,9 @@ class Verification:
         problems = (*stored.mislabelled, *(line for line in said if not isinstance(line, Note)))
         notes = tuple(str(line) for line in said if isinstance(line, Note))
         has_records = bool(stored.tables) and stored.row["status"] != FAILED
-        return Verdict(stored.run.key, self._title(stored.run), problems, notes, has_records)
-
-    def _title(self, run: Run) -> str:
-        """What a person calls the run: the values of the swept keys and the trial."""
-        cells = run.cells()
-        return ", ".join([*(str(cells[axis]) for axis in self.results.study.axes), f"trial {run.trial}"])
+        cells = stored.run.cells()
+        point = {axis: cells[axis] for axis in self.results.study.axes}
+        return Verdict(stored.run.key, point, stored.run.trial, problems, notes, has_records)
 
 
 def verify(

@@ -358,6 +358,15 @@ def test_a_window_without_an_end_is_bounded_as_one_that_covers_all(shape: Shape,
     assert found.value < most * ceiling
 
 
+@pytest.mark.parametrize("end_s", [7_200.0, 72_000.0])
+def test_an_end_long_after_all_is_done_makes_no_looser_bound(end_s: float) -> None:
+    """Slots are as short as the work asks for, also where some minutes of it have a window of hours."""
+    work = simple_workload(np.arange(0.0, 600.0, 10.0), shape=step(150.0))
+    endless = without_end(World(simple_system([[100.0, 60.0]]), work))
+    ended = dataclasses.replace(endless, workload=dataclasses.replace(work, end_s=end_s))
+    assert price_bound(ended).value <= 1.02 * price_bound(endless).value < 0.4 * utility_ceiling(endless)
+
+
 @each_seed(20)
 def test_no_schedule_of_a_tiny_world_without_an_end_beats_any_prices(seed: int) -> None:
     world = dataclasses.replace(without_end(tiny_world(seed)), supply=Supply())

@@ -18,7 +18,7 @@ from joulewise.kernels.layout import Options
 from joulewise.kernels.prices import CountedWindow, RunCosts, TaskMarket
 from joulewise.model.arrays import Floats
 from joulewise.model.clusters import JobTypes
-from joulewise.model.horizon import closed, earned_later
+from joulewise.model.horizon import closed, earned_later, idle_from_s
 from joulewise.model.jobs import JobWorld
 from joulewise.optimise.bounds import BoundKind, ceiling
 from joulewise.optimise.pieces import MarketInPieces, bound_in_pieces
@@ -90,13 +90,14 @@ def job_market(world: JobWorld, *, preempts: bool = False) -> PriceMarket:
     order = np.lexsort((world.types.time_s, world.types.of_option))  # fastest first
     options, runs = _options(world.types, order), _runs(world, order)
     share_s = runs.nodes * options.exec_s / world.clusters.n_nodes[options.machine_type]
-    work = closed(world.jobs.work, options.first, options.machine_type, share_s, options.exec_s)
+    idle_s = idle_from_s(world.jobs.work, options.first, options.machine_type, share_s, options.exec_s)
+    work = closed(world.jobs.work, idle_s)
     period_s, edges_s = energy_periods(work, world.supply)
     window = CountedWindow(work.start_s, work.end_s, period_s, work.is_prorated)
     later = earned_later(world.jobs.work, work.end_s, options.first)
     facts = TaskMarket(tasks_of(work), utilities_of(work.shapes), options, runs, window, later)
     kind = MarketInPieces if preempts else PriceMarket
-    return kind(facts, world.clusters.n_nodes, _budgets_j(world, edges_s))
+    return kind(facts, world.clusters.n_nodes, _budgets_j(world, edges_s), idle_s)
 
 
 def _options(types: JobTypes, order: Any) -> Options:

@@ -13,7 +13,7 @@ import numpy as np
 
 from joulewise.kernels.prices import CountedWindow, RunCosts, TaskMarket
 from joulewise.model.arrays import Floats
-from joulewise.model.horizon import closed, earned_later
+from joulewise.model.horizon import closed, earned_later, idle_from_s
 from joulewise.model.workload import Workload
 from joulewise.model.world import World
 from joulewise.optimise.bounds import maximum_utility
@@ -56,13 +56,14 @@ def market_of(world: World, *, preempts: bool = False) -> PriceMarket:
     """The tasks of a world and what there is for them, in its window or in one closed for prices."""
     options = layout_of(world).options
     share_s = options.exec_s / world.system.counts[options.machine_type]
-    work = closed(world.workload, options.first, options.machine_type, share_s, options.exec_s)
+    idle_s = idle_from_s(world.workload, options.first, options.machine_type, share_s, options.exec_s)
+    work = closed(world.workload, idle_s)
     period_s, edges_s = energy_periods(work, world.supply)
     window = CountedWindow(work.start_s, work.end_s, period_s, work.is_prorated)
     later = earned_later(world.workload, work.end_s, options.first)
-    facts = TaskMarket(*layout_of(world), _runs(world, work), window, later)
+    facts = TaskMarket(*layout_of(world), _runs(world, work, idle_s), window, later)
     kind = MarketInPieces if preempts else PriceMarket
-    return kind(facts, world.system.counts, _budgets_j(world, edges_s))
+    return kind(facts, world.system.counts, _budgets_j(world, edges_s), idle_s)
 
 
 def _budgets_j(world: World, edges_s: Floats) -> Floats:
@@ -84,20 +85,26 @@ def _down_s(world: World, edges_s: Floats) -> Floats:
     return np.array([np.bincount(kind, seconds, system.n_machine_types) for seconds in inside_s])
 
 
-def _runs(world: World, work: Workload) -> RunCosts:
+def _runs(world: World, work: Workload, idle_s: float) -> RunCosts:
     """What runs add to standby power, and how tasks stretch, in a few levels."""
     system, options = world.system, layout_of(world).options
     least_w = least_standby_w(system.standby, system.n_machine_types)[options.machine_type]
     has_power = system.power_w is not None
     cost_w = world.supply.pue * (options.energy_j / options.exec_s - least_w) if has_power else 0 * options.exec_s
-    return RunCosts(np.ones(cost_w.size), cost_w, *_stretches(work, options.exec_s.size))
+    return RunCosts(
+        np.ones(cost_w.size),
+        cost_w,
+        *_stretches(work, slots_of(work.end_s, idle_s, options.exec_s.size, STAGES[-1]) * options.exec_s.size),
+    )
 
 
-def _stretches(work: Workload, n_options: int) -> tuple[Floats, Any, Floats]:
-    """The stretch of each task, its level, and the least stretch of each level: as many as memory is spent on."""
+def _stretches(work: Workload, n_cells: int) -> tuple[Floats, Any, Floats]:
+    """The stretch of each task, its level, and the least stretch of each level: as many as memory is spent on.
+
+    `n_cells` numbers are kept for each level.
+    """
     if work.stretch is None:
         return np.ones(work.n_tasks), np.zeros(work.n_tasks, np.int64), np.ones(1)
-    n_slots = slots_of(work.end_s, n_options, STAGES[-1])
-    n_levels = min(max(MOST_CHEAPEST // (n_options * n_slots), 1), _MOST_LEVELS)
+    n_levels = min(max(MOST_CHEAPEST // n_cells, 1), _MOST_LEVELS)
     least = np.unique(np.quantile(work.stretch, np.arange(n_levels) / n_levels, method="lower"))
     return work.stretch.copy(), np.searchsorted(least, work.stretch, side="right") - 1, least

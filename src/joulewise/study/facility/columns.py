@@ -123,7 +123,8 @@ FACILITY_COLUMNS = (
         heading="highest power",
     ),
     metric(
-        "day_above_cap_percent", "%", "of the day's time, in such means, with power above cap_w by more than 0.1 % of it",
+        "day_above_cap_percent", "%",
+        "of the day's time, in such means, with power above cap_w by more than 0.1 % of it",
         heading="time above the cap (%)",
     ),
     metric(

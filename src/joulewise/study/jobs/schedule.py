@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
 from joulewise.study.agreement import differs
-from joulewise.study.bounds import PREEMPTIVE, TRIVIAL, of_trivial_bounds
+from joulewise.study.bounds import PREEMPTIVE, TRIVIAL, of_bounds
 from joulewise.study.case import Candidates, Case, Outcome
 from joulewise.study.column import CLUSTERS, JOB_TRACES, JOBS, PIECES
 from joulewise.study.deciders import Deciders
@@ -165,8 +165,8 @@ class JobsKind(Kind):
             yield from differs(f"runs: {name}, job by job", row[name], value)
 
     def sentences(self, runs: pl.DataFrame, _axes: Sequence[str]) -> Iterator[str]:
-        """What utility is of where a log does not tell, trivial bounds, and jobs that no cluster can run."""
-        yield from of_trivial_bounds(runs, "jobs")
+        """Which bound says what is possible, where utility comes from, and jobs that no cluster can run."""
+        yield from of_bounds(runs, "jobs")
         if _LOG in runs.columns and runs[_LOG].drop_nulls().len():
             yield (
                 "A log tells nothing of utility: it comes from rules (`joulewise list rules`), as do powers that are "

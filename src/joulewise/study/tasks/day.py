@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
 from joulewise.study.agreement import differs
-from joulewise.study.bounds import PREEMPTIVE, TRIVIAL, of_trivial_bounds
+from joulewise.study.bounds import PREEMPTIVE, TRIVIAL, of_bounds
 from joulewise.study.case import Candidates, Case, Outcome
 from joulewise.study.column import RECORDS, TRACES
 from joulewise.study.deciders import Deciders
@@ -186,8 +186,8 @@ class ManagedKind(Kind):
             yield from differs(f"runs: {name}, task by task", row[name], value)
 
     def sentences(self, runs: pl.DataFrame, _axes: Sequence[str]) -> Iterator[str]:
-        """That bounds are trivial, where they are."""
-        return of_trivial_bounds(runs, "tasks")
+        """Which bound says what is possible."""
+        return of_bounds(runs, "tasks")
 
 
 def _chances(system: Part) -> Iterator[Problem]:
