@@ -152,6 +152,14 @@ def _end_of_pages(data: mmap | bytes) -> int:
     return at
 
 
+def is_whole(path: Path) -> bool:
+    """Whether a file has both ends of a Parquet file, so that it was not cut short."""
+    with path.open("rb") as file:
+        first, size = file.read(len(_MAGIC)), file.seek(0, os.SEEK_END)
+        file.seek(max(size - len(_MAGIC), 0))
+        return first == file.read() == _MAGIC and size >= len(_MAGIC) + _END
+
+
 _SEAL = b"JWSEAL"
 _SEAL_BYTES = len(_SEAL) + hashlib.sha256().digest_size
 """A seal stands between the pages and the last structure, where no reader of Parquet looks."""

@@ -65,6 +65,14 @@ def test_half_of_the_tables_of_a_run_are_refused_unless_it_failed(small_copy: Pa
     assert open_results(small_copy).failed.height == 1
 
 
+@pytest.mark.parametrize("n_bytes", [0, 60])
+def test_a_detail_table_that_was_cut_short_is_told_though_nobody_draws_it(small_copy: Path, n_bytes: int) -> None:
+    cut = sorted((small_copy / "records").iterdir())[-1]
+    cut.write_bytes(cut.read_bytes()[:n_bytes])
+    with pytest.raises(InputError, match=rf"{cut.name}: is cut short; must be a Parquet file; remove it and run"):
+        open_results(small_copy)
+
+
 def change_runs(store: Store, _: str) -> None:
     store.write_table(store.runs_file, store.read_table(store.runs_file).with_columns(pl.col("utility") + 1))
 

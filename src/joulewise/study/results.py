@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from joulewise.errors import InputError, Problem
+from joulewise.parquet import is_whole
 from joulewise.reading import damaged
 from joulewise.study import statistics
 from joulewise.study.column import RECORDS
@@ -130,7 +131,7 @@ def open_results(folder: Path | str, *, must_be_sealed: bool = True) -> Results:
 
 
 def _check_details(store: Store, study: Study, runs: pl.DataFrame) -> None:
-    """InputError where a run that is done has some of its detail tables and not all."""
+    """InputError where a run that is done has some of its detail tables and not all, or one that was cut short."""
     stored = {name: {path.stem for path in (store.folder / name).glob("*.parquet")} for name in study.kind.tables}
     done = runs.filter(pl.col("status") == DONE)["run"]
     kept = set(done).intersection(itertools.chain(*stored.values()))
@@ -138,3 +139,6 @@ def _check_details(store: Store, study: Study, runs: pl.DataFrame) -> None:
         if not kept <= keys:
             advice = "run the study again, which computes what is missing"
             raise damaged(store.detail_file(name, min(kept - keys)), "", "is missing", advice=advice)
+        paths = (store.detail_file(name, key) for key in sorted(kept))
+        if cut := next((path for path in paths if not is_whole(path)), None):
+            raise damaged(cut, "", "is cut short", "must be a Parquet file")
