@@ -104,7 +104,8 @@ def toml_of(source: str, file_name: str) -> dict[str, Any]:
         raise InputError(Problem(file_name, "lists or tables lie too deep inside each other", _SHALLOW)) from None
     except ValueError as error:
         advice = "text needs quotes, lists need [ ], and each key may stand once in its section"
-        raise InputError(Problem(file_name, f"not valid TOML: {error}", advice=advice)) from None
+        found = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "a number has thousands of digits"
+        raise InputError(Problem(file_name, f"not valid TOML: {found}", advice=advice)) from None
     raise_if_any(_strange_values(keys, file_name, ()))
     return keys
 

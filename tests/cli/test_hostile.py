@@ -51,7 +51,10 @@ STUDIES: dict[str, tuple[str, str]] = {
     "turned text": (TEXT.replace('"random"', '"\\u202emodnar"'), "found control characters"),
     "nested lists": (f"x = {'[' * 5000}{']' * 5000}\n{TEXT}", "too deep inside each other"),
     "lists that TOML still reads": (f"x = {'[' * 50}{']' * 50}\n{TEXT}", "they may be 12 deep"),
-    "digits without an end": (TEXT.replace("trials = 2", f"trials = {'9' * 5000}"), "not valid TOML"),
+    "digits without an end": (
+        TEXT.replace("trials = 2", f"trials = {'9' * 5000}"),
+        "not valid TOML: a number has thousands of digits\n",
+    ),
     "a number of more than 64 bits": (TEXT.replace("trials = 2", f"trials = {10**30}"), "more than 64 bits"),
     "too few tasks": (TEXT.replace("tasks_per_day = 150", "tasks_per_day = 0.1"), "must be 25 or more"),
 }
@@ -84,7 +87,7 @@ TABLES: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "bytes": ("t.parquet", parquet(a=["x"], b=[b"\xff"]), "of the type Binary"),
     "year 30000": ("t.parquet", parquet(a=["x"], b=pl.Series([10**7]).cast(pl.Date)), "beyond the calendar"),
     "half a package": ("t.csv.gz", lambda path: path.write_bytes(gzip.compress(b"a,b\n1,2\n")[:-9]), "be unpacked"),
-    "no package": ("t.csv.gz", lambda path: path.write_bytes(b"a,b\n1,2\n"), "be unpacked"),
+    "no package": ("t.csv.gz", lambda path: path.write_bytes(b"a,b\n1,2\n"), "unpacked; must"),
     "a bomb": ("t.csv.gz", lambda path: path.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 999)), "than 99 bytes"),
 }  # fmt: skip
 
@@ -105,7 +108,7 @@ def test_instants_at_the_end_of_the_calendar(tmp_path: Path) -> None:
 
 
 LOGS = {
-    "thanks that steer": (f"; Acknowledge: {ESCAPE}me\n{LOG}", "control characters"),
+    "thanks that steer": (f"; Version: 2\n; Acknowledge: {ESCAPE}me\n{LOG}", "line 2: found control characters"),
     "JSON without an end": ('{"jobs": [' + '{"a":' * 100_000, "cannot be read"),
     "digits without an end": ('{"jobs": [{"job_id": ' + "1" * 5000 + "}]}", "cannot be read"),
     "a user that steers": (

@@ -19,7 +19,7 @@ from joulewise.study.source import Draw
 from joulewise.study.spec import Fingerprints, Part
 from joulewise.study.systems import kind_of
 from joulewise.worlds.tasks.day import WorkloadParameters
-from tests.strategies.small import HEURISTIC, TEXT, small
+from tests.strategies.small import HEURISTIC, TEXT, WORKLOAD, small
 
 Change = Callable[[str], str]
 
@@ -182,6 +182,18 @@ def test_the_estimate_counts_bounds_and_the_plain_engine(tmp_path: Path) -> None
     rising = TEXT.replace("= 150", "= 50_000\nrising_share = 0.1")
     found = estimate(parse_study(rising, "study.toml", tmp_path), tmp_path / "out").seconds
     assert found > 2 * seconds("mine.py", "prices")
+
+
+def test_the_estimate_knows_true_times_in_a_table(tmp_path: Path) -> None:
+    text = TEXT.replace(WORKLOAD, '[workload]\ntasks = "tasks.csv"\n').replace('"random", ', "")
+    seconds = []
+    for column, cell in (("", ""), (",stretch", ",1.25")):
+        rows = [f"{i},general-0,constant,1{cell}" for i in range(5_000)]
+        (tmp_path / "tasks.csv").write_text(
+            "\n".join([f"arrival_s,task_type,utility,max_utility{column}", *rows]) + "\n"
+        )
+        seconds.append(estimate(parse_study(text, "study.toml", tmp_path), tmp_path / "out").seconds)
+    assert seconds[1] > 3 * seconds[0]
 
 
 def test_the_estimate_counts_the_bounds_of_small_days(tmp_path: Path) -> None:

@@ -299,8 +299,8 @@ class _ParsedFile:
         hints = parameters.hints_of(source.parameters)
         columns = parameters.fields_by_key(source.parameters)
         depths = {key: parameters.list_depths(hints[name]) for key, name in columns.items()}
-        swept = sweep.axes(raw, depths)
-        names = [f"{section.name}.{columns.get(axis.key, axis.key)}" for axis in swept]
+        swept = [axis for axis in sweep.axes(raw, depths) if axis.key in columns]
+        names = [f"{section.name}.{columns[axis.key]}" for axis in swept]
         for axis in swept:
             if not axis.values:
                 empty = Problem(where_of(axis.key), "found an empty list", "a sweep needs at least one value")

@@ -253,8 +253,8 @@ def _unpacked(name: str, path: Path) -> bytes:
         with gzip.open(path) as file:
             data = file.read(MAX_UNPACKED_BYTES + 1)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        advice = "the file may be truncated; get it again"
-        raise _unreadable(name, f"cannot be unpacked: {error}", "must be a file packed by gzip", advice) from error
+        advice = "the file may be truncated: get it again; a name that ends in .gz is for packed files alone"
+        raise _unreadable(name, "cannot be unpacked", "must be a file packed by gzip", advice) from error
     if len(data) > MAX_UNPACKED_BYTES:
         allowed = "a packed table may have up to that many"
         raise _unreadable(name, f"unpacks to more than {MAX_UNPACKED_BYTES:,} bytes", allowed, "give it unpacked")

@@ -29,6 +29,9 @@ BAD: dict[str, tuple[str, Change, str]] = {
     "unknown goal": (FRONT, put('"front"\nn_', '"fornt"\nn_'), "optimise.goal: found 'fornt'"),
     "unknown method": (FRONT, lambda t: t + 'method = "lpp"', "optimise.method: found 'lpp'"),
     "key of another goal": (FRONT, lambda t: t + "price = 1", "optimise.price: there is no such key"),
+    "a sweep of a key of another goal": (
+        FRONT, lambda t: t + "price = [1, 2]", "optimise.price: there is no such key; must be one of",
+    ),
     "tasks that arrive": (
         FRONT, put('generator = "bag"\nn_tasks = 80', 'tasks = "tasks.csv"'),
         "workload.tasks: found 'tasks.csv'; is for studies with [manager] or [optimise] and goal = \"utility\"",

@@ -11,6 +11,9 @@ from joulewise.study.machines import build_machines
 from joulewise.study.source import Draw
 from joulewise.study.spec import Part, Point
 from joulewise.study.tasks.fitting import rises_first
+from joulewise.worlds.frames import read_table
+from joulewise.worlds.tasks.tables import WorkloadTable
+from joulewise.worlds.utility_tables import STRETCH
 
 if TYPE_CHECKING:
     from joulewise.policies.tasks.policy import Policy
@@ -44,17 +47,26 @@ def n_pstates_of(system: Part, draw: Draw) -> int:
     return int(asked) if asked is not None else build_machines(system, draw).n_pstates
 
 
-def run_s(point: Point, policy: Policy, n_tasks: float, n_pstates: int) -> float:
+def is_uncertain(workload: Part, draw: Draw) -> bool:
+    """Whether true times differ from those that are known: drawn, or in a column of the table of tasks."""
+    p = workload.parameters
+    if isinstance(p, WorkloadTable) and STRETCH.name in read_table(p.tasks, draw.folder).columns:
+        return True
+    return bool(getattr(p, "time_spread", 0.0) > 0)
+
+
+def run_s(point: Point, policy: Policy, n_tasks: float, n_pstates: int, *, is_uncertain: bool) -> float:
     """How long a run takes, without the bound of its world."""
     every_s = _between_events_s(point.decision.parameters, n_tasks)
     events_s = _EVENT_S * min(_DAY_S / every_s, n_tasks)
-    return _RUN_S + events_s + n_tasks * (_TASK_S + _mapping_s(point, policy, n_pstates, every_s))
+    mapping_s = _mapping_s(point, policy, n_pstates, every_s) * (_UNCERTAIN if is_uncertain else 1.0)
+    return _RUN_S + events_s + n_tasks * (_TASK_S + mapping_s)
 
 
-def bound_s(bound: str, point: Point, n_tasks: float, n_pstates: int) -> float:
+def bound_s(bound: str, n_tasks: float, n_pstates: int, *, is_uncertain: bool) -> float:
     """How long the bound of a world takes: few tasks have more prices to look at for each."""
     whole_s = max(0.5 * math.pow(n_tasks / 1000, 0.45), 1.5e-5 * n_tasks * n_pstates)
-    return whole_s * (_PIECES if bound == PREEMPTIVE else 1.0) * (_UNCERTAIN_BOUND if _is_uncertain(point) else 1.0)
+    return whole_s * (_PIECES if bound == PREEMPTIVE else 1.0) * (_UNCERTAIN_BOUND if is_uncertain else 1.0)
 
 
 def _mapping_s(point: Point, policy: Policy, n_pstates: int, every_s: float) -> float:
@@ -65,19 +77,14 @@ def _mapping_s(point: Point, policy: Policy, n_pstates: int, every_s: float) -> 
     waiting = (_UNDROPPED_RISING if rises else _UNDROPPED) if p.dropping_threshold == 0 else 1.0
     permuting = _PERMUTING + p.permuted if p.permuted > 1 else 1.0
     crowding = math.pow(_EVERY_S / every_s, _CROWDING)
-    known = (_RISING if rises else 1.0) * (_UNCERTAIN if _is_uncertain(point) else 1.0)
-    return _TOGETHER_S[policy.rule] * math.pow(n_pstates, _PSTATES) * known * waiting * permuting * crowding
+    rising = _RISING if rises else 1.0
+    return _TOGETHER_S[policy.rule] * math.pow(n_pstates, _PSTATES) * rising * waiting * permuting * crowding
 
 
 def _between_events_s(p: ManagerParameters, n_tasks: float) -> float:
     """The time from one mapping event to the next."""
     by_arrivals_s = _DAY_S * p.mapping_arrivals / max(n_tasks, 1.0) if p.mapping_arrivals else math.inf
     return min(p.mapping_interval_s or math.inf, by_arrivals_s)
-
-
-def _is_uncertain(point: Point) -> bool:
-    """Whether true times are drawn."""
-    return getattr(point.workload.parameters, "time_spread", 0.0) > 0
 
 
 def _rises(point: Point, policy: Policy) -> bool:

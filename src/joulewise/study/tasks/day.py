@@ -126,16 +126,21 @@ class ManagedKind(Kind):
         policies = {spec: policy_of(spec, folder) for spec in {run.point.decision.parameters.policy for run in missing}}
         n_pstates = {system: costs.n_pstates_of(system, draw) for system in {run.point.system for run in missing}}
 
+        uncertain = {work: costs.is_uncertain(work, draw) for work in {run.point.workload for run in missing}}
+
         def run_s(run: Run) -> float:
             policy = policies[run.point.decision.parameters.policy]
-            return costs.run_s(run.point, policy, n_tasks[run.key], n_pstates[run.point.system])
+            return costs.run_s(run.point, policy, *facts_of(run), is_uncertain=uncertain[run.point.workload])
+
+        def bound_s(run: Run) -> float:
+            return costs.bound_s(run.bound, *facts_of(run), is_uncertain=uncertain[run.point.workload])
+
+        def facts_of(run: Run) -> tuple[float, int]:
+            return n_tasks[run.key], n_pstates[run.point.system]
 
         worlds = {(run.world_key, run.bound): run for run in missing if run.bound != TRIVIAL}
         new = [run for (key, bound), run in worlds.items() if not store.proof_file(key, bound).is_file()]
-        bounds_s = sum(
-            costs.bound_s(run.bound, run.point, n_tasks[run.key], n_pstates[run.point.system]) for run in new
-        )
-        return bounds_s + sum(run_s(run) + _KEPT_S * run.keep for run in missing)
+        return sum(map(bound_s, new)) + sum(run_s(run) + _KEPT_S * run.keep for run in missing)
 
     def size(self, runs: Sequence[Run], folder: Path) -> float:
         """The bytes of the detail tables of those that are kept, and of the bounds of their worlds."""

@@ -156,7 +156,7 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
             Problem(path.name, "the packed file ends too early: it is truncated", advice=advice)
         ) from error
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(Problem(path.name, f"cannot be unpacked: {error}", advice="get it again")) from error
+        raise InputError(Problem(path.name, "cannot be unpacked: it is damaged", advice="get it again")) from error
     except IsADirectoryError:
         raise InputError(Problem(str(path), "found a folder", "must be a log, in a file")) from None
     except FileNotFoundError:
@@ -172,11 +172,15 @@ def pieces_of(start: bytes, file: IO[bytes]) -> Iterator[bytes]:
 
 def pieces_of_text(path: Path, start: bytes, file: IO[bytes]) -> Iterator[bytes]:
     """A text piece by piece, each of whole lines, of which `start` has been read; InputError for what is no text."""
-    rest = b""
+    rest, n_lines = b"", 1
     for data in pieces_of(start, file):
-        if _NO_TEXT.search(data):
+        if odd := _NO_TEXT.search(data):
+            n_lines += data.count(b"\n", 0, odd.start())
             advice = "a log is plain text in UTF-8, or that packed by gzip"
-            raise InputError(Problem(path.name, "found control characters, which no text has", advice=advice))
+            raise InputError(
+                Problem(f"{path.name}: line {n_lines:,}", "found control characters, which no text has", advice=advice)
+            )
+        n_lines += data.count(b"\n")
         whole, newline, tail = (rest + data).rpartition(b"\n")
         if not newline and len(tail) > 2 * PIECE_BYTES:
             raise InputError(Problem(path.name, f"found no line end in {len(tail):,} bytes", "must be lines of text"))

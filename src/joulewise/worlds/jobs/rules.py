@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from joulewise.errors import InputError, Problem, as_written, raise_if_any, unknown_name
+from joulewise.files import toml_of
 from joulewise.units import seconds, watts
 from joulewise.worlds.parameters import is_not_negative, is_positive
 from joulewise.worlds.utilities import PRIORITIES, URGENCIES, UTILITY_CLASSES
@@ -166,10 +166,7 @@ def default_rules() -> tuple[Rule, ...]:
 
 def parse_rules(text: str, file_name: str) -> tuple[Rule, ...]:
     """The rules of a TOML text; InputError with every problem."""
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(Problem(file_name, f"not valid TOML: {error}")) from None
+    raw = toml_of(text, file_name)
     tables = raw.get("rule", [])
     if raw.keys() - {"rule"} or not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         found = f"found {', '.join(sorted(raw.keys() - {'rule'}) or ['rule'])}"
