@@ -69,7 +69,7 @@ def _work(record: FindingsRecord) -> str:
 def totals(records: Mapping[str, FindingsRecord]) -> str:
     """How many claims have which verdict, by work: the worst of a claim's readings, and the best.
 
-    In brackets stand those of them whose verdict is a test of a published claim by published data.
+    In brackets stand those of them whose verdict is a test of a published claim by published data; ours are none.
     """
     claims, rows = _claims(records), []
     for name, chosen in (("worst", worst), ("best", best)):
@@ -79,7 +79,7 @@ def totals(records: Mapping[str, FindingsRecord]) -> str:
             counts[work, verdict] += 1
             tests[work, verdict] += (verdict, "") in judged
         for work in _WORKS:
-            numbers = [_counted(verdict, counts[work, verdict], tests[work, verdict]) for verdict in _COUNTED]
+            numbers = [_counted(work, verdict, counts[work, verdict], tests[work, verdict]) for verdict in _COUNTED]
             n_claims = sum(counts[work, verdict] for verdict in _COUNTED)
             rows += [[work, name, *numbers, str(n_claims)]] if n_claims else []
     return "\n".join(_table(("work", "reading", *_COUNTED, "claims"), rows)) + "\n"
@@ -88,8 +88,9 @@ def totals(records: Mapping[str, FindingsRecord]) -> str:
 _COUNTED = tuple(verdict for verdict in reversed(VERDICTS) if verdict != "shown")
 
 
-def _counted(verdict: Verdict, n: int, n_tests: int) -> str:
-    return f"{n} ({n_tests})" if n and verdict not in SILENT else str(n)
+def _counted(work: str, verdict: Verdict, n: int, n_tests: int) -> str:
+    is_told = n and verdict not in SILENT and work != _OURS
+    return f"{n} ({n_tests})" if is_told else str(n)
 
 
 def standings(records: Mapping[str, FindingsRecord]) -> str:
