@@ -103,9 +103,10 @@ def toml_of(source: str, file_name: str) -> dict[str, Any]:
     except RecursionError:
         raise InputError(Problem(file_name, "lists or tables lie too deep inside each other", _SHALLOW)) from None
     except ValueError as error:
+        if not isinstance(error, tomllib.TOMLDecodeError):
+            raise InputError(Problem(file_name, "found a number of thousands of digits", _SMALLER)) from None
         advice = "text needs quotes, lists need [ ], and each key may stand once in its section"
-        found = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "a number has thousands of digits"
-        raise InputError(Problem(file_name, f"not valid TOML: {found}", advice=advice)) from None
+        raise InputError(Problem(file_name, f"not valid TOML: {error}", advice=advice)) from None
     raise_if_any(_strange_values(keys, file_name, ()))
     return keys
 
@@ -113,6 +114,7 @@ def toml_of(source: str, file_name: str) -> dict[str, Any]:
 _DEEPEST = 12
 _SHALLOW = f"they may be {_DEEPEST} deep"
 _LARGEST = 2**63
+_SMALLER = "must be below 9.2e18"
 _TEXTS = ("description",)
 """Keys that hold a text of several lines; all others hold names."""
 
@@ -131,7 +133,7 @@ def _strange_values(value: object, file_name: str, at: tuple[str, ...]) -> Itera
     elif isinstance(value, str):
         yield from _control_problems(re.sub(r"[\r\n\t]", " ", value) if at[-1] in _TEXTS else value, where)
     elif isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
-        yield Problem(where, "found a number of more than 64 bits", "must be below 9.2e18")
+        yield Problem(where, "found a number of more than 64 bits", _SMALLER)
 
 
 def _control_problems(text: str, where: str) -> Iterator[Problem]:

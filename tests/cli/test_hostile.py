@@ -53,7 +53,7 @@ STUDIES: dict[str, tuple[str, str]] = {
     "lists that TOML still reads": (f"x = {'[' * 50}{']' * 50}\n{TEXT}", "they may be 12 deep"),
     "digits without an end": (
         TEXT.replace("trials = 2", f"trials = {'9' * 5000}"),
-        "not valid TOML: a number has thousands of digits\n",
+        "study.toml: found a number of thousands of digits\n",
     ),
     "a number of more than 64 bits": (TEXT.replace("trials = 2", f"trials = {10**30}"), "more than 64 bits"),
     "too few tasks": (TEXT.replace("tasks_per_day = 150", "tasks_per_day = 0.1"), "must be 25 or more"),

@@ -72,7 +72,7 @@ def test_sentences_and_tables_keep_to_the_columns_that_are_asked_for(
     show_summary(two_loads, None)
     lines = capsys.readouterr().out.splitlines()
     told = " ".join(line.strip() for line in lines)
-    assert "What is possible is the proven bound: prices for time show that all tasks earn no more." in told
+    assert "What is possible is proven by prices for time: no schedule of these tasks earns more." in told
     assert max(map(len, lines[:-1])) <= 60
 
 

@@ -200,7 +200,7 @@ def test_compiling_is_announced_only_where_something_is_run(
 
 def test_a_finished_study_says_that_nothing_is_computed(study: Path, capsys: Capture) -> None:
     said = [call(capsys, "run", study, "--out", "here", "--workers", "1", "--no-report").err for _ in range(2)]
-    assert ["8 runs of" in text and "nothing is computed" in text for text in said] == [False, True]
+    assert ["8 runs were there already: nothing is computed." in text for text in said] == [False, True]
     checked = call(capsys, "verify", "here").out
     assert checked.startswith("8 of 8 runs hold\n")
     assert "max-util" not in checked

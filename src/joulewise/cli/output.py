@@ -146,7 +146,8 @@ def console(*, stderr: bool = False, at_least: int = 0) -> Console:
 
 def _has_width(stream: TextIO) -> bool:
     """Whether a width is given: by a terminal, or by COLUMNS."""
-    return stream.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    columns = os.environ.get("COLUMNS", "")
+    return stream.isatty() or (columns.isdecimal() and int(columns) > 0)
 
 
 def say(text: str) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 60
 _MOST_FAILURES = 5
+_WIDE = 10.0
 _QUANTITY = re.compile(r"(-?[\d.]+) (\w+)")
 _TOO_FEW = (
     "An interval that reaches below 0 % or above 100 % shows that its trials are too few or too different: "
@@ -63,8 +64,8 @@ def _spread(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _is_beyond(row: Mapping[str, Any]) -> bool:
-    """Whether the interval of a share holds what no share can be."""
-    return row["high"] is not None and not (row["low"] >= 0 and row["high"] <= 100) and 0 <= row["mean"] <= 100
+    """Whether the interval of a share is wide, and holds what no share can be."""
+    return row["high"] is not None and row["high"] - row["low"] > _WIDE and not (row["low"] >= 0 and row["high"] <= 100)
 
 
 def _standings(results: Results, metric: str) -> dict[tuple[Any, ...], str]:
@@ -100,10 +101,10 @@ def _place(row: dict[str, Any], axes: tuple[str, ...]) -> tuple[Any, ...]:
     return tuple(row[axis] for axis in axes)
 
 
-def _cell(axis: str, value: object) -> object:
+def cell_of(axis: str, value: object) -> str:
     """A swept value as people write it."""
     if value is None:
-        return None
+        return ""
     return as_written(value) if isinstance(value, bool | list) else key_value(axis, value)
 
 
@@ -123,7 +124,7 @@ def _half(row: dict[str, Any], form: Callable[[float], str]) -> str | None:
 
 def _line(row: dict[str, Any], axes: tuple[str, ...], headline: Column) -> dict[str, Any]:
     """The axes of a point and its headline."""
-    cells = {name: _cell(axis, row[axis]) for axis, name in _headings(axes).items()}
+    cells = {name: cell_of(axis, row[axis]) for axis, name in _headings(axes).items()}
     mean, half = headline.form(row["mean"]), _half(row, headline.form)
     return {**cells, headline.title: mean, "±": half, "trials": row["n"]}
 

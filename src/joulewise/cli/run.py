@@ -10,7 +10,7 @@ import typer
 from joulewise.cli.codes import SOME_RUNS_FAILED
 from joulewise.cli.output import AsJson, StudyPath, following, note, print_json, working
 from joulewise.errors import InputError
-from joulewise.units import count
+from joulewise.units import noun
 
 if TYPE_CHECKING:
     from joulewise.progress import Progress
@@ -64,7 +64,8 @@ def run_shown(study: Study, out: Path | None, workers: int | None, *, quiet: boo
             if now.n_done == 0 < now.n_total:
                 _announce_compilation(study.kind.name)
             if now.n_total == 0 < now.n_reused and not quiet:
-                note(f"{count(now.n_reused, 'run')} of {study.name} were there already: nothing is computed.")
+                was = noun(now.n_reused, "run was", "runs were")
+                note(f"{now.n_reused:,} {was} there already: nothing is computed.")
             follow(now)
 
         return run_study(study, out, workers, tell)

@@ -99,9 +99,9 @@ def _show(verdicts: list[Verdict]) -> None:
 
 def _title(verdict: Verdict) -> str:
     """What a person calls the run: the values of the swept keys and the trial."""
-    from joulewise.present.formats import key_value
+    from joulewise.cli.result import cell_of
 
-    return ", ".join([*(key_value(*cell) for cell in verdict.point.items()), f"trial {verdict.trial}"])
+    return ", ".join([*(cell_of(*cell) for cell in verdict.point.items()), f"trial {verdict.trial}"])
 
 
 def _words(verdict: Verdict) -> str:

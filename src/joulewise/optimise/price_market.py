@@ -45,7 +45,7 @@ class Stage:
 
 
 MOST_FIRST_SLOTS = 336
-"""Windows of more than two weeks get longer slots: memory and time stay bounded, only tightness is lost."""
+"""Windows that are longer get longer slots: memory and time stay bounded, only tightness is lost."""
 
 STAGES = (Stage(3600.0, 20, 4, 0.05, 0.3), Stage(300.0, 16, 1, 0.2, 0.1))
 
@@ -216,11 +216,12 @@ def least_standby_w(standby: Standby | NodeStandby | None, n_kinds: int) -> Floa
 def slots_of(end_s: float, idle_s: float, n_options: int, stage: Stage) -> int:
     """How many slots of about the stage's length cover the time; each stage splits the one before.
 
-    Where all is done sooner than in a first slot, that is as short: a later end makes no coarser prices.
+    Where all is done sooner than in a first slot, that is as short, as far as there may be so many.
     """
     times = round(STAGES[0].slot_s / stage.slot_s)
     most = min(MOST_FIRST_SLOTS, max(MOST_CHEAPEST // (round(STAGES[0].slot_s / STAGES[-1].slot_s) * n_options), 1))
-    return min(max(math.ceil(end_s / min(STAGES[0].slot_s, idle_s)), 1), most) * times
+    first_s = max(min(STAGES[0].slot_s, idle_s), end_s / most)
+    return max(math.ceil(end_s / first_s), 1) * times
 
 
 def _split(certificate: Certificate, n_slots: int) -> Certificate:

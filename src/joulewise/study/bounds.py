@@ -14,9 +14,11 @@ TRIVIAL, PRICES, PREEMPTIVE = "trivial", "prices", "preemptive-prices"
 
 def of_bounds(runs: pl.DataFrame, tasks: str) -> Iterator[str]:
     """Which bounds say what is possible, and what it means that one is trivial."""
-    pieces = {PRICES: "", PREEMPTIVE: ", run in pieces"}
-    for kind in pieces.keys() & set(runs["bound"]):
-        yield f"What is possible is the proven bound: prices for time show that all {tasks}{pieces[kind]} earn no more."
+    found = set(runs["bound"])
+    if PRICES in found:
+        yield f"What is possible is proven by prices for time: no schedule of these {tasks} earns more."
+    if PREEMPTIVE in found:
+        yield f"Where {tasks} may be suspended, prices for time prove that none which runs them in pieces earns more."
     if TRIVIAL in runs["bound"]:
         yield (
             f"The bound is the trivial one, as if no {tasks} were in the way of others: on a busy system much less is "

@@ -17,10 +17,10 @@ from joulewise.present.records import METHOD, Records
 _PLANNED, _ABOVE, _PEAK, _MARGIN = (
     "day_planned_percent", "day_above_cap_percent", "day_peak_w", "day_redline_margin_k",
 )  # fmt: skip
-_SAME, _WARM_K = 0.05, 0.05
+_SAME = 0.05
 _MEANS = (
     CRR, RR, BOUND, "total_w", "cap_w", "redline_margin_k", "value_per_kw", "most_reward_per_s",
-    _PLANNED, EARNED, _ABOVE, _PEAK, _MARGIN,
+    _PLANNED, EARNED,
 )  # fmt: skip
 
 
@@ -51,7 +51,7 @@ def _finding(records: Records, panel: Panel, key: str) -> Finding:
     support = joined(
         _planned(there, has_day),
         _limits(there),
-        _passes(there),
+        _passes(_runs(records, panel, best)),
         _worth(there),
         _blind(records, panel, key),
         _set_points(records, panel, best),
@@ -84,16 +84,15 @@ def _limits(means: Mapping[str, float]) -> str:
     return f"It draws {drawn} of at most {cap}, and stays {fixed(means['redline_margin_k'], 2)} K below the redlines."
 
 
-def _passes(means: Mapping[str, float]) -> str:
-    """Which limits the day passes that the plan keeps, if any."""
-    if not {_ABOVE, _PEAK, _MARGIN} <= set(means):
+def _passes(runs: pl.DataFrame) -> str:
+    """Which limits the worst of the days pass that the plans keep, if any."""
+    if not {_ABOVE, _PEAK, _MARGIN} <= set(runs.columns):
         return ""
-    power = (
-        f"draws more than the cap for {percent(means[_ABOVE])} of the time, {metric_value(_PEAK, means[_PEAK])} at most"
-    )
-    warmth = f"warms a node to {fixed(-means[_MARGIN], 2)} K above its redline"
-    told = [text for text, is_so in ((power, means[_ABOVE] > 0), (warmth, means[_MARGIN] < -_WARM_K)) if is_so]
-    return f"By chance the day {' and '.join(told)}." if told else ""
+    above, peak_w, passed_k = runs.select(pl.max(_ABOVE), pl.max(_PEAK), -pl.min(_MARGIN)).row(0)
+    power = f"draws more than the cap for {percent(above)} of the time, up to {metric_value(_PEAK, peak_w)}"
+    warmth = f"warms a node to {fixed(passed_k, 2)} K above its redline"
+    told = [text for text, is_so in ((power, above >= _SAME), (warmth, passed_k >= _SAME)) if is_so]
+    return f"At worst its day {' and '.join(told)}." if told else ""
 
 
 def _worth(means: Mapping[str, float]) -> str:

@@ -47,7 +47,7 @@ def n_pstates_of(system: Part, draw: Draw) -> int:
     return int(asked) if asked is not None else build_machines(system, draw).n_pstates
 
 
-def is_uncertain(workload: Part, draw: Draw) -> bool:
+def has_truth_of_its_own(workload: Part, draw: Draw) -> bool:
     """Whether true times differ from those that are known: drawn, or in a column of the table of tasks."""
     p = workload.parameters
     if isinstance(p, WorkloadTable) and STRETCH.name in read_table(p.tasks, draw.folder).columns:
@@ -55,21 +55,20 @@ def is_uncertain(workload: Part, draw: Draw) -> bool:
     return bool(getattr(p, "time_spread", 0.0) > 0)
 
 
-def run_s(point: Point, policy: Policy, n_tasks: float, n_pstates: int, *, is_uncertain: bool) -> float:
+def run_s(point: Point, policy: Policy, n_tasks: float, n_pstates: int, *, has_truth: bool) -> float:
     """How long a run takes, without the bound of its world."""
     every_s = _between_events_s(point.decision.parameters, n_tasks)
     events_s = _EVENT_S * min(_DAY_S / every_s, n_tasks)
-    mapping_s = _mapping_s(point, policy, n_pstates, every_s) * (_UNCERTAIN if is_uncertain else 1.0)
-    return _RUN_S + events_s + n_tasks * (_TASK_S + mapping_s)
+    return _RUN_S + events_s + n_tasks * (_TASK_S + _mapping_s(point, policy, n_pstates, every_s, has_truth))
 
 
-def bound_s(bound: str, n_tasks: float, n_pstates: int, *, is_uncertain: bool) -> float:
+def bound_s(bound: str, n_tasks: float, n_pstates: int, *, has_truth: bool) -> float:
     """How long the bound of a world takes: few tasks have more prices to look at for each."""
     whole_s = max(0.5 * math.pow(n_tasks / 1000, 0.45), 1.5e-5 * n_tasks * n_pstates)
-    return whole_s * (_PIECES if bound == PREEMPTIVE else 1.0) * (_UNCERTAIN_BOUND if is_uncertain else 1.0)
+    return whole_s * (_PIECES if bound == PREEMPTIVE else 1.0) * (_UNCERTAIN_BOUND if has_truth else 1.0)
 
 
-def _mapping_s(point: Point, policy: Policy, n_pstates: int, every_s: float) -> float:
+def _mapping_s(point: Point, policy: Policy, n_pstates: int, every_s: float, has_truth: bool) -> float:
     """How long it takes to map a task."""
     if policy.mode == "immediate":
         return _AT_ONCE_S * n_pstates
@@ -77,8 +76,8 @@ def _mapping_s(point: Point, policy: Policy, n_pstates: int, every_s: float) -> 
     waiting = (_UNDROPPED_RISING if rises else _UNDROPPED) if p.dropping_threshold == 0 else 1.0
     permuting = _PERMUTING + p.permuted if p.permuted > 1 else 1.0
     crowding = math.pow(_EVERY_S / every_s, _CROWDING)
-    rising = _RISING if rises else 1.0
-    return _TOGETHER_S[policy.rule] * math.pow(n_pstates, _PSTATES) * rising * waiting * permuting * crowding
+    known = (_RISING if rises else 1.0) * (_UNCERTAIN if has_truth else 1.0)
+    return _TOGETHER_S[policy.rule] * math.pow(n_pstates, _PSTATES) * known * waiting * permuting * crowding
 
 
 def _between_events_s(p: ManagerParameters, n_tasks: float) -> float:

@@ -126,14 +126,14 @@ class ManagedKind(Kind):
         policies = {spec: policy_of(spec, folder) for spec in {run.point.decision.parameters.policy for run in missing}}
         n_pstates = {system: costs.n_pstates_of(system, draw) for system in {run.point.system for run in missing}}
 
-        uncertain = {work: costs.is_uncertain(work, draw) for work in {run.point.workload for run in missing}}
+        has_truth = {work: costs.has_truth_of_its_own(work, draw) for work in {run.point.workload for run in missing}}
 
         def run_s(run: Run) -> float:
             policy = policies[run.point.decision.parameters.policy]
-            return costs.run_s(run.point, policy, *facts_of(run), is_uncertain=uncertain[run.point.workload])
+            return costs.run_s(run.point, policy, *facts_of(run), has_truth=has_truth[run.point.workload])
 
         def bound_s(run: Run) -> float:
-            return costs.bound_s(run.bound, *facts_of(run), is_uncertain=uncertain[run.point.workload])
+            return costs.bound_s(run.bound, *facts_of(run), has_truth=has_truth[run.point.workload])
 
         def facts_of(run: Run) -> tuple[float, int]:
             return n_tasks[run.key], n_pstates[run.point.system]
