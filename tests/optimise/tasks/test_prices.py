@@ -361,7 +361,7 @@ def test_a_window_without_an_end_is_bounded_as_one_that_covers_all(shape: Shape,
 @pytest.mark.parametrize("end_s", [7_200.0, 72_000.0])
 def test_an_end_long_after_all_is_done_makes_no_looser_bound(end_s: float) -> None:
     """Slots are as short as the work asks for, also where some minutes of it have a window of hours."""
-    work = simple_workload(np.arange(0.0, 600.0, 10.0), shape=step(150.0))
+    work = simple_workload([10.0 * i for i in range(60)], shape=step(150.0))
     endless = without_end(World(simple_system([[100.0, 60.0]]), work))
     ended = dataclasses.replace(endless, workload=dataclasses.replace(work, end_s=end_s))
     assert price_bound(ended).value <= 1.02 * price_bound(endless).value < 0.4 * utility_ceiling(endless)
