@@ -26,7 +26,7 @@ test: ready ## all tests; lint, types, docs and a smoke run of the benchmarks ar
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 thorough: ready ## everything at length: 100 random cases of each property, and the tests that take minutes
-	$(BIN)/python -m pytest -n $(WORKERS) --thorough $(CASES)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --thorough $(CASES)
 
 lint: $(READY) ## ruff (rules and format) and mypy --strict
 	$(BIN)/ruff check .
