@@ -259,6 +259,7 @@ def test_of_many_settings_few_rooms_are_shown() -> None:
 @pytest.mark.parametrize(
     ("above", "margin_k", "words"),
     [
+        (None, None, ""),
         (0.0, -0.00002, ""),
         (0.004, 0.1, ""),
         (27.3, 0.1, r"At worst its day draws more than the cap for 27\.3\s% of the time, up to 12\.5\skW\."),
@@ -266,9 +267,15 @@ def test_of_many_settings_few_rooms_are_shown() -> None:
         (2.0, -0.31, r"up to 12\.5\skW and warms a node"),
     ],
 )
-def test_reports_say_which_limits_a_day_passes(above: float, margin_k: float, words: str) -> None:
-    day = {"day_above_cap_percent": above, "day_peak_w": 12_500.0, "day_redline_margin_k": margin_k}
-    calm = {"day_above_cap_percent": 0.0, "day_peak_w": 11_000.0, "day_redline_margin_k": 1.0}
+def test_reports_say_which_limits_a_day_passes(above: float | None, margin_k: float | None, words: str) -> None:
+    day: dict[str, float | None] = {
+        "day_above_cap_percent": above,
+        "day_peak_w": 12_500.0,
+        "day_redline_margin_k": margin_k,
+    }
+    calm: dict[str, float | None] = {"day_above_cap_percent": 0.0, "day_peak_w": 11_000.0, "day_redline_margin_k": 1.0}
+    if above is None:  # a study without a day
+        day = calm = dict.fromkeys(day)
     is_first = pl.col("trial") == 0  # the worst trial is told
     runs = COMPARED.runs.with_columns(**{name: pl.when(is_first).then(day[name]).otherwise(calm[name]) for name in day})
     (finding,) = facility_findings(replace(COMPARED, runs=runs))

@@ -86,7 +86,7 @@ def _limits(means: Mapping[str, float]) -> str:
 
 def _passes(runs: pl.DataFrame) -> str:
     """Which limits the worst of the days pass that the plans keep, if any."""
-    if not {_ABOVE, _PEAK, _MARGIN} <= set(runs.columns):
+    if not {_ABOVE, _PEAK, _MARGIN} <= set(runs.columns) or not runs[_ABOVE].count():
         return ""
     above, peak_w, passed_k = runs.select(pl.max(_ABOVE), pl.max(_PEAK), -pl.min(_MARGIN)).row(0)
     power = f"draws more than the cap for {percent(above)} of the time, up to {metric_value(_PEAK, peak_w)}"
