@@ -27,7 +27,7 @@ Sizes: TypeAlias = Literal["equal", "exponential"]
 _dispatch_until: Any = dispatch_until
 
 _FULL = 1.0 + 1e-6
-METER = 1e-3
+_METER = 1e-3
 """What passes the cap by less than this share of it is chance that no power meter tells."""
 
 
@@ -127,7 +127,7 @@ class FacilityDay:
             "peak_w": float(total_w.max()),
             "node_peak_w": self._node_peak_w(),
             "cap_w": float(self.facility.cap_w),
-            "above_cap_percent": 100 * float((total_w > (1 + METER) * self.facility.cap_w).mean()),
+            "above_cap_percent": 100 * float((total_w > (1 + _METER) * self.facility.cap_w).mean()),
             "redline_k": float(self.redline_k.min()),
         }
 

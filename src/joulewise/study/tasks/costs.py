@@ -47,7 +47,7 @@ def n_pstates_of(system: Part, draw: Draw) -> int:
     return int(asked) if asked is not None else build_machines(system, draw).n_pstates
 
 
-def has_truth_of_its_own(workload: Part, draw: Draw) -> bool:
+def has_true_times(workload: Part, draw: Draw) -> bool:
     """Whether true times differ from those that are known: drawn, or in a column of the table of tasks."""
     p = workload.parameters
     if isinstance(p, WorkloadTable) and STRETCH.name in read_table(p.tasks, draw.folder).columns:

@@ -125,8 +125,7 @@ class ManagedKind(Kind):
         n_tasks, draw = self.task_counts(missing, folder), Draw(0, 0, folder)
         policies = {spec: policy_of(spec, folder) for spec in {run.point.decision.parameters.policy for run in missing}}
         n_pstates = {system: costs.n_pstates_of(system, draw) for system in {run.point.system for run in missing}}
-
-        has_truth = {work: costs.has_truth_of_its_own(work, draw) for work in {run.point.workload for run in missing}}
+        has_truth = {work: costs.has_true_times(work, draw) for work in {run.point.workload for run in missing}}
 
         def run_s(run: Run) -> float:
             policy = policies[run.point.decision.parameters.policy]
