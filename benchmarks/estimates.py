@@ -11,12 +11,12 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.measure import Bar, Case, Subject
 from joulewise.study.catalogue import EXPERIMENTS
-from joulewise.study.pace import pace_now
-from joulewise.study.planning import plan
-from joulewise.study.running import run_study
-from joulewise.study.spec import Point
-from joulewise.study.store import Store
-from joulewise.study.study import Study
+from joulewise.study.parsing.study import Study
+from joulewise.study.running.pace import pace_now
+from joulewise.study.running.planning import plan
+from joulewise.study.running.running import run_study
+from joulewise.study.spec.parts import Point
+from joulewise.study.store.store import Store
 
 STUDIES: Mapping[str, Sequence[str]] = {
     "tasks": ("fig-2.5", "fig-2.6", "fig-2.8", "fig-3.5", "fig-4.4", "slow-mapping", "ours-rising", "ours-uncertain"),

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.strategies.sources import PACKAGE, read_source
-from tests.test_project import ROOM_SOURCES, SYSTEMS, identify, imported_modules
+from tests.test_project import ROOM_SOURCES, ROOT, SYSTEMS, identify, imported_modules
 
-LOAD_BY_NAME = ["_lazy", "present.page", "study.systems"]
+LOAD_BY_NAME = ["_lazy", "present.page", "study.kinds.systems"]
 """The modules that load what has a name: public names, and the system or the page that is asked for."""
 
 EXCEPTIONS: dict[tuple[str, str], str] = {
@@ -18,15 +18,15 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
         "joulewise.worlds.facility.colocation",
     ): "pairs measured elsewhere are a table of a facility, and the laboratory analyses them as its own",
     (
-        "joulewise.study.simulating",
+        "joulewise.study.searches.simulating",
         "joulewise.policies.tasks",
     ): "a search of assignments may start from what a policy of tasks does",
     (
-        "joulewise.study.simulating",
+        "joulewise.study.searches.simulating",
         "joulewise.simulate.tasks",
     ): "what a policy of tasks does is found by simulating it",
     (
-        "joulewise.study.tabled_tasks",
+        "joulewise.study.spec.tabled_tasks",
         "joulewise.worlds.tasks",
     ): "people's own tables of tasks are read alike for managers and for searches of assignments",
     (
@@ -63,6 +63,33 @@ def allowed(module: str, name: str) -> bool:
 
 def test_no_system_imports_another() -> None:
     assert sorted({pair for pair in borrowed() if not allowed(*pair)}) == []
+
+
+def rooms_of_study() -> dict[str, int]:
+    """The rooms inside `study` with their rank, as the architecture's table has them."""
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text()
+    section = page.partition("## Inside `study`")[2].partition("\n## ")[0]
+    rows = [
+        re.findall(r"`(\w+)`", line.split("|")[1])
+        for line in section.splitlines()
+        if line.startswith("| `") and "room of" not in line
+    ]
+    return {room: rank for rank, names in enumerate(rows) for room in names}
+
+
+def test_rooms_of_study_import_only_those_above() -> None:
+    ranks = rooms_of_study()
+    rooms = {path.name for path in (PACKAGE / "study").iterdir() if (path / "__init__.py").is_file()}
+    assert rooms == set(ranks)
+    for path in (PACKAGE / "study").glob("*/**/*.py"):
+        own = path.relative_to(PACKAGE / "study").parts[0]
+        inner = (name.split(".")[2:3] for name in imported_modules(path) if name.startswith("joulewise.study."))
+        below = {room for names in inner for room in names if ranks.get(room, 0) > ranks[own]}
+        assert not below, f"{identify(path)} imports {below}"
+
+
+def test_only_public_names_lie_at_the_root_of_study() -> None:
+    assert [path.name for path in (PACKAGE / "study").glob("*.py")] == ["__init__.py"]
 
 
 def test_few_modules_load_others_by_name() -> None:

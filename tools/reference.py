@@ -22,9 +22,9 @@ from joulewise.measure.bench.bundled import KERNELS as KERNELS_OF_LABORATORY
 from joulewise.measure.bench.observations import COLUMNS as OBSERVATIONS
 from joulewise.measure.plan.table import SYNTHETIC, PlanKey, plan_keys, title_of
 from joulewise.present.page import all_figures
-from joulewise.study.columns import Described, all_columns
-from joulewise.study.schema import StudyKey, study_keys
-from joulewise.study.systems import all_sections
+from joulewise.study.kinds.columns import Described, all_columns
+from joulewise.study.kinds.systems import all_sections
+from joulewise.study.parsing.schema import StudyKey, study_keys
 from joulewise.worlds.assignments.chance_tables import SAMPLE_COLUMNS
 from joulewise.worlds.bags.bag import BAG_COLUMNS
 from joulewise.worlds.facility.colocation import COLOCATION_COLUMNS

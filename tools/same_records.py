@@ -17,7 +17,7 @@ from pathlib import Path
 
 import polars as pl
 
-from joulewise.study.systems import all_kinds
+from joulewise.study.kinds.systems import all_kinds
 
 ROOT = Path(__file__).parent.parent
 STUDIES = ROOT / "src" / "joulewise" / "study" / "catalogue" / "studies"

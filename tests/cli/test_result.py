@@ -9,8 +9,8 @@ import pytest
 
 from joulewise.cli.result import show_summary
 from joulewise.study import Results
-from joulewise.study.column import amount
-from joulewise.study.store import FAILED
+from joulewise.study.spec.column import amount
+from joulewise.study.store.store import FAILED
 from tests.strategies.small import run_small
 
 Capture = pytest.CaptureFixture[str]

@@ -269,7 +269,7 @@ def test_a_fault_of_ours_exits_1_without_a_traceback(capsys: Capture, monkeypatc
     def faulty() -> None:
         raise AssertionError("cannot be")
 
-    monkeypatch.setattr("joulewise.study.schema.json_schema", faulty)
+    monkeypatch.setattr("joulewise.study.parsing.schema.json_schema", faulty)
     monkeypatch.delenv("JOULEWISE_DEBUG", raising=False)
     said = call(capsys, "schema")
     assert said.code == 1
@@ -294,7 +294,7 @@ def test_what_the_system_refuses_is_no_fault_of_ours(
     def refused() -> None:
         raise error
 
-    monkeypatch.setattr("joulewise.study.schema.json_schema", refused)
+    monkeypatch.setattr("joulewise.study.parsing.schema.json_schema", refused)
     said = call(capsys, "schema")
     assert (said.code, told in said.err) == (2, True), said.err
 

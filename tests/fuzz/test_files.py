@@ -13,7 +13,7 @@ import pytest
 from joulewise.measure.meters.power_csv import read_power_csv
 from joulewise.measure.plan.file import read_plan
 from joulewise.study import parse_study, read_study
-from joulewise.study.systems import all_kinds
+from joulewise.study.kinds.systems import all_kinds
 from joulewise.worlds.jobs.trace_files import import_log, read_trace_table
 from joulewise.worlds.jobs.trace_report import report_on
 from tests.strategies import small, small_bags, small_facility, small_fronts, small_jobs, small_lab

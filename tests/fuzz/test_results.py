@@ -27,7 +27,7 @@ from joulewise.measure.plan.plan import Plan, parse_plan
 from joulewise.present.report import draft_of, picture_of
 from joulewise.present.results import records_of
 from joulewise.study import Study, open_results, to_verify
-from joulewise.study.estimate import estimate
+from joulewise.study.running.estimate import estimate
 from tests.strategies.damage import damage
 from tests.strategies.every_kind import TEXTS, made, remembering
 from tests.strategies.fuzzing import FIXED, LONG, REFUSED, SHORT, fresh_seed, is_told, withstand

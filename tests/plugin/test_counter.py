@@ -14,9 +14,10 @@ import pytest
 
 from joulewise.cli.catalogue import lists
 from joulewise.errors import InputError
-from joulewise.study import parse_study, plan, systems
-from joulewise.study.kind import Kind
-from joulewise.study.systems import all_kinds, installed
+from joulewise.study import parse_study, plan
+from joulewise.study.kinds import systems
+from joulewise.study.kinds.kind import Kind
+from joulewise.study.kinds.systems import all_kinds, installed
 from tests.strategies.calling import COMMAND, call
 
 Capture = pytest.CaptureFixture[str]
@@ -127,7 +128,7 @@ def test_processes_find_it_by_its_entry_point(tmp_path: Path) -> None:
 
 IMPORTS = """
 from joulewise.study.bags.front import FrontKind
-from joulewise.study.system import Entry, System
+from joulewise.study.kinds.system import Entry, System
 class Mine(FrontKind):
     name = "mine"
 """
@@ -142,7 +143,7 @@ BROKEN = {
     "no section": ("Mine.section = 'mine'\nSYSTEM = System('mine', (Mine(),))", "a section that must be a Section"),
     "no column": ("Mine.columns = ('wait',)\nSYSTEM = System('mine', (Mine(),))", "that must each be a Column"),
     "bare": (
-        "from joulewise.study.kind import Kind\n"
+        "from joulewise.study.kinds.kind import Kind\n"
         "class Bare(Kind):\n    build_world = compute = judge = print\n    name = summary = 'bare'\n"
         "SYSTEM = System('mine', (Bare(),))",
         "its kind Bare has no section",

@@ -17,9 +17,9 @@ import polars as pl
 import pytest
 
 from joulewise.study import Results, open_results, parse_study, run_study
-from joulewise.study.case import Case, Outcome
-from joulewise.study.kind import Kind
-from joulewise.study.store import Store
+from joulewise.study.kinds.case import Case, Outcome
+from joulewise.study.kinds.kind import Kind
+from joulewise.study.store.store import Store
 from tests.strategies.small import HEADING, MANAGER, SYSTEM, WORKLOAD
 from tests.strategies.small_bags import FRONT, PRICING, PROFIT
 from tests.strategies.small_facility import ROOM

@@ -12,7 +12,7 @@ import polars as pl
 from joulewise.present import Records, StudyInfo
 from joulewise.present.page import page_of
 from joulewise.present.tasks.keys import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLICY, THRESHOLD, WEIGHT
-from joulewise.study.systems import all_kinds
+from joulewise.study.kinds.systems import all_kinds
 
 TITLES = {
     "random": "Random",

@@ -13,8 +13,8 @@ from joulewise.present import Records, StudyInfo
 from joulewise.present.bags.keys import RATIO
 from joulewise.present.page import page_of
 from joulewise.present.records import METHOD
-from joulewise.study import statistics
-from joulewise.study.systems import all_kinds
+from joulewise.study.answers import statistics
+from joulewise.study.kinds.systems import all_kinds
 from tests.strategies.made import INFO
 
 SIZE = "workload.n_tasks"

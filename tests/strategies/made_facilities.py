@@ -12,8 +12,8 @@ import polars as pl
 from joulewise.present import Records, StudyInfo
 from joulewise.present.page import page_of
 from joulewise.present.records import METHOD
-from joulewise.study import statistics
-from joulewise.study.systems import all_kinds
+from joulewise.study.answers import statistics
+from joulewise.study.kinds.systems import all_kinds
 from tests.strategies.made import INFO
 
 CAP = "supply.power_cap_w"

@@ -14,8 +14,8 @@ from joulewise.present import Records, StudyInfo
 from joulewise.present.jobs.keys import COMMITMENT, FILTER, LENIENCY, PLANNED, POLICY
 from joulewise.present.page import page_of
 from joulewise.present.records import VARIANT
-from joulewise.study import statistics
-from joulewise.study.systems import all_kinds
+from joulewise.study.answers import statistics
+from joulewise.study.kinds.systems import all_kinds
 from tests.strategies.made import INFO
 
 TITLES = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from joulewise.study import Results, Study, parse_study, run_study
-from joulewise.study.columns import all_columns
+from joulewise.study.kinds.columns import all_columns
 
 SYSTEM = """
 [system]

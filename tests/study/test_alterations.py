@@ -9,7 +9,7 @@ import pytest
 
 from joulewise.errors import InputError
 from joulewise.study import Results, to_verify
-from joulewise.study.store import Store
+from joulewise.study.store.store import Store
 from tests.strategies.every_kind import TEXTS, Alteration, alterations, remembering, results_of, tables_of
 
 EVERY_DAY = ("managed", "log", "profit")

@@ -14,9 +14,9 @@ import pytest
 from joulewise.policies.tasks.table import POLICIES
 from joulewise.present.page import all_figures
 from joulewise.study.catalogue import EXPERIMENTS, Experiment, judging
-from joulewise.study.column import RUNS
-from joulewise.study.columns import all_columns
-from joulewise.study.source import Draw
+from joulewise.study.kinds.columns import all_columns
+from joulewise.study.spec.column import RUNS
+from joulewise.study.spec.source import Draw
 from joulewise.study.tasks.sources import MANAGER_SOURCE
 from joulewise.verdicts import SILENT, IntervalEnds, Verdict
 from tests.strategies.claims import can_fail, cells_of, runs_of, verdicts

@@ -6,12 +6,12 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
-from joulewise.study.built_in import BUILT_IN
-from joulewise.study.column import RECORDS, RUNS, TRACES
-from joulewise.study.columns import all_columns
-from joulewise.study.schema import study_keys
-from joulewise.study.store import Store
-from joulewise.study.systems import all_kinds, built_in
+from joulewise.study.kinds.built_in import BUILT_IN
+from joulewise.study.kinds.columns import all_columns
+from joulewise.study.kinds.systems import all_kinds, built_in
+from joulewise.study.parsing.schema import study_keys
+from joulewise.study.spec.column import RECORDS, RUNS, TRACES
+from joulewise.study.store.store import Store
 from joulewise.study.tasks.day import ManagedKind
 from tests.strategies.small import run_small
 

@@ -8,7 +8,7 @@ import pytest
 
 from joulewise.policies.tasks.table import POLICIES
 from joulewise.study import plan, read_study, run_study
-from joulewise.study.estimate import estimate
+from joulewise.study.running.estimate import estimate
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 STUDIES = sorted(set(EXAMPLES.glob("*.toml")) - set(EXAMPLES.glob("measure*.toml")))

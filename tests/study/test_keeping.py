@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from joulewise.study.keeping import MOST_WORLDS, forget_worlds, kept_world
-from joulewise.study.systems import all_kinds
+from joulewise.study.kinds.keeping import MOST_WORLDS, forget_worlds, kept_world
+from joulewise.study.kinds.systems import all_kinds
 
 MANAGED, UTILITY = (all_kinds()[name] for name in ("managed", "utility"))
 

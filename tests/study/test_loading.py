@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from joulewise.study.built_in import BUILT_IN
+from joulewise.study.kinds.built_in import BUILT_IN
 from tests.strategies import small, small_bags, small_facility, small_fronts, small_jobs
 
 SIMULATED = 'seeds = ["min-energy", "max-max-upt"]'

@@ -9,7 +9,7 @@ import pytest
 from pydantic import Field
 
 from joulewise.errors import Problem, raise_if_any
-from joulewise.study.parameters import key_of, kind_of, list_depths, read
+from joulewise.study.spec.parameters import key_of, kind_of, list_depths, read
 from joulewise.worlds.parameters import explained
 
 

@@ -13,11 +13,11 @@ import pytest
 
 from joulewise.errors import InputError
 from joulewise.study import Run, parse_study, plan, run_study
-from joulewise.study.estimate import Estimate, estimate
-from joulewise.study.pace import pace
-from joulewise.study.source import Draw
-from joulewise.study.spec import Fingerprints, Part
-from joulewise.study.systems import kind_of
+from joulewise.study.kinds.systems import kind_of
+from joulewise.study.running.estimate import Estimate, estimate
+from joulewise.study.running.pace import pace
+from joulewise.study.spec.parts import Fingerprints, Part
+from joulewise.study.spec.source import Draw
 from joulewise.worlds.tasks.day import WorkloadParameters
 from tests.strategies.small import HEURISTIC, TEXT, WORKLOAD, small
 
@@ -241,7 +241,7 @@ def test_the_estimate_knows_that_jobs_wait_where_none_are_dropped(tmp_path: Path
 
 def test_the_estimate_follows_the_pace_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ordinary = estimate(small(), tmp_path / "out")
-    monkeypatch.setattr("joulewise.study.estimate.pace", lambda: 3 * pace())
+    monkeypatch.setattr("joulewise.study.running.estimate.pace", lambda: 3 * pace())
     slow = estimate(small(), tmp_path / "out")
     assert slow.seconds == pytest.approx(3 * ordinary.seconds)
     assert slow.report_s == pytest.approx(3 * ordinary.report_s)
@@ -274,8 +274,8 @@ def test_the_estimate_of_a_facility_follows_the_length_of_its_day(tmp_path: Path
 def test_what_there_is_no_memory_or_disk_for_is_refused_before_it_is_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("joulewise.study.needs.memory_limit", lambda: 1e6)
-    monkeypatch.setattr("joulewise.study.needs.shutil.disk_usage", lambda _: SimpleNamespace(free=1e3))
+    monkeypatch.setattr("joulewise.study.running.needs.memory_limit", lambda: 1e6)
+    monkeypatch.setattr("joulewise.study.running.needs.shutil.disk_usage", lambda _: SimpleNamespace(free=1e3))
     with pytest.raises(InputError) as caught:
         run_study(small(), tmp_path / "out", 1)
     memory, disk = caught.value.problems

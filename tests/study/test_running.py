@@ -18,8 +18,8 @@ from joulewise.model import World
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.serial import Outcome, simulate
 from joulewise.study import Progress, Results, Study, open_results, parse_study, run_study
-from joulewise.study.column import TRACES
-from joulewise.study.store import Store
+from joulewise.study.spec.column import TRACES
+from joulewise.study.store.store import Store
 from tests.strategies.small import HEADING, HEURISTIC, MANAGER, QUICKLY, TEXT, lasting, run_small, small
 
 

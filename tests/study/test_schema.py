@@ -12,7 +12,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from joulewise.cli.new import MEASURE, templates
-from joulewise.study.schema import json_schema, study_keys
+from joulewise.study.parsing.schema import json_schema, study_keys
 from tests.strategies.small import TEXT
 from tests.study.test_examples import STUDIES
 from tests.study.test_study_file import TABLES

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import stdtrit
 
 from joulewise.confidence import student_quantile
-from joulewise.study.statistics import POLICY, differences, leaders, summary
+from joulewise.study.answers.statistics import POLICY, differences, leaders, summary
 
 AXES = ("manager.policy", "load")
 

@@ -12,7 +12,8 @@ import pytest
 
 from joulewise.errors import InputError
 from joulewise.policies.tasks.policy import Policy
-from joulewise.study import parameters, parse_study, read_study
+from joulewise.study import parse_study, read_study
+from joulewise.study.spec import parameters
 from joulewise.study.tasks import day
 from joulewise.study.tasks.sources import policy_of
 from tests.strategies import small_bags, small_facility, small_jobs

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joulewise.study import sweep
-from joulewise.study.sweep import Axis
+from joulewise.study.parsing import sweep
+from joulewise.study.parsing.sweep import Axis
 from tests.strategies.small import small
 
 NUMBERS, LISTS = frozenset({0}), frozenset({1})

@@ -13,9 +13,9 @@ from joulewise.errors import InputError
 from joulewise.kernels import jit
 from joulewise.progress import Cancelled, CancelToken
 from joulewise.study import open_results, parse_study, run_study, to_verify, verify
-from joulewise.study.case import FAILS_AGAIN, NOT_CHECKED
-from joulewise.study.column import RECORDS
-from joulewise.study.store import Store
+from joulewise.study.kinds.case import FAILS_AGAIN, NOT_CHECKED
+from joulewise.study.spec.column import RECORDS
+from joulewise.study.store.store import Store
 from tests.strategies.small import HEURISTIC, TEXT, run_small, timed
 from tests.strategies.small_jobs import LOG, LOGGED
 

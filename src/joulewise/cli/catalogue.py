@@ -7,12 +7,12 @@ from functools import cache, partial
 from typing import Any
 
 from joulewise.errors import Problem
-from joulewise.study.system import Entry
+from joulewise.study.kinds.system import Entry
 
 
 def _generators() -> list[Entry]:
-    from joulewise.study.schema import study_keys
-    from joulewise.study.systems import all_sections
+    from joulewise.study.kinds.systems import all_sections
+    from joulewise.study.parsing.schema import study_keys
 
     keys = study_keys()
     return [
@@ -35,7 +35,7 @@ def _generators() -> list[Entry]:
 
 
 def _methods() -> list[Entry]:
-    from joulewise.study.systems import all_kinds
+    from joulewise.study.kinds.systems import all_kinds
 
     return [
         Entry(
@@ -52,7 +52,7 @@ def _methods() -> list[Entry]:
 
 def _values() -> list[Entry]:
     """Values with a meaning of their own that no other table tells."""
-    from joulewise.study.systems import all_kinds
+    from joulewise.study.kinds.systems import all_kinds
 
     return [
         Entry(
@@ -68,8 +68,8 @@ def _values() -> list[Entry]:
 
 
 def _kinds() -> list[Entry]:
-    from joulewise.study.column import RUNS
-    from joulewise.study.systems import all_kinds, installed
+    from joulewise.study.kinds.systems import all_kinds, installed
+    from joulewise.study.spec.column import RUNS
 
     tables = {
         name: dict.fromkeys(column.table for column in kind.columns if column.table != RUNS)
@@ -133,7 +133,7 @@ def _figures() -> list[Entry]:
 
 
 def _keys() -> list[Entry]:
-    from joulewise.study.schema import study_keys
+    from joulewise.study.parsing.schema import study_keys
 
     return [
         Entry(
@@ -149,8 +149,8 @@ def _keys() -> list[Entry]:
 
 
 def _sections() -> list[Entry]:
-    from joulewise.study.schema import study_keys
-    from joulewise.study.systems import all_sections
+    from joulewise.study.kinds.systems import all_sections
+    from joulewise.study.parsing.schema import study_keys
 
     keys = [key.path for key in study_keys()]
     return [
@@ -199,7 +199,7 @@ def _plan_sections() -> list[Entry]:
 
 
 def _columns() -> list[Entry]:
-    from joulewise.study.columns import all_columns
+    from joulewise.study.kinds.columns import all_columns
 
     return [
         Entry(
@@ -292,8 +292,8 @@ def lists() -> Mapping[str, List]:
 
 def _own() -> dict[str, List]:
     """The lists that are ours, by kind."""
-    from joulewise.study.built_in import BUILT_IN
-    from joulewise.study.systems import built_in
+    from joulewise.study.kinds.built_in import BUILT_IN
+    from joulewise.study.kinds.systems import built_in
 
     of_systems = {name: entries for system in map(built_in, BUILT_IN) for name, entries in system.lists.items()}
     return {**_FIRST, **of_systems, **_LAST}
@@ -301,7 +301,7 @@ def _own() -> dict[str, List]:
 
 def _brought() -> list[tuple[str, str, List]]:
     """The lists of installed packages: where each comes from, its name, and what makes it."""
-    from joulewise.study.systems import installed
+    from joulewise.study.kinds.systems import installed
 
     return [
         (f"list {name!r} of the system {system.name!r}", name, entries)

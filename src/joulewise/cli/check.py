@@ -11,7 +11,7 @@ from joulewise.cli.output import AsJson, StudyPath, print_json, print_table, wor
 from joulewise.units import count
 
 if TYPE_CHECKING:
-    from joulewise.study.heterogeneity import SystemMeasures
+    from joulewise.study.running.heterogeneity import SystemMeasures
 
 
 def check(
@@ -28,9 +28,9 @@ def check(
     refused where this computer has not so much.
     """
     from joulewise.study import read_study
-    from joulewise.study.estimate import estimate
-    from joulewise.study.heterogeneity import measure_systems
-    from joulewise.study.running import default_folder
+    from joulewise.study.running.estimate import estimate
+    from joulewise.study.running.heterogeneity import measure_systems
+    from joulewise.study.running.running import default_folder
 
     with working(f"Checking {study}", quiet=as_json):
         found = read_study(study)

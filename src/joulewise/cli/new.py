@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from joulewise.study.built_in import BUILT_IN
+from joulewise.study.kinds.built_in import BUILT_IN
 
 MEASURE = "measure"
 _NEXT = {MEASURE: "measure {} --dry-run"}
@@ -91,7 +91,7 @@ _STUDIES = [kind for kinds in BUILT_IN.values() for kind in kinds]
 
 def templates() -> dict[str, str]:
     """A study to start from of each kind that has one, and a plan of the laboratory."""
-    from joulewise.study.systems import all_kinds
+    from joulewise.study.kinds.systems import all_kinds
 
     studies = {name: _HEADING + kind.template for name, kind in all_kinds().items() if kind.template}
     return {**studies, MEASURE: _MEASURE}
@@ -110,7 +110,7 @@ def new(
     """Write a commented study or plan to start from."""
     from joulewise.errors import InputError, Problem, unknown_name
     from joulewise.files import write_atomic
-    from joulewise.study.systems import installed
+    from joulewise.study.kinds.systems import installed
 
     offered = templates()
     if kind not in offered:

@@ -15,9 +15,9 @@ from joulewise.cli.output import AsJson, note, print_json, print_table
 if TYPE_CHECKING:
     from joulewise.errors import Problem
     from joulewise.measure.analysis.published import PrintedTables
+    from joulewise.study.answers.results import Results
     from joulewise.study.catalogue import Experiment, Illustrations
     from joulewise.study.catalogue.record import FindingsRecord
-    from joulewise.study.results import Results
 
     CatalogueEntry = Experiment | PrintedTables | Illustrations
 
@@ -276,7 +276,7 @@ def _check_page(page: Path, experiment: str | None) -> None:
 
 
 def _page_text(page: Path) -> str:
-    from joulewise.study.study import read_source
+    from joulewise.study.parsing.study import read_source
 
     return read_source(page, "give a page with places for findings")
 

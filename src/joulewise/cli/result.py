@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from joulewise.cli.output import note, print_table, say
 from joulewise.errors import as_written
 from joulewise.present.formats import key_name, key_value
-from joulewise.study.statistics import TIED
+from joulewise.study.answers.statistics import TIED
 from joulewise.units import count, duration
 
 if TYPE_CHECKING:
     import polars as pl
 
     from joulewise.study import Results
-    from joulewise.study.column import Column
+    from joulewise.study.spec.column import Column
 
 _MOST_ROWS = 60
 _MOST_FAILURES = 5

@@ -10,8 +10,8 @@ def schema() -> None:
 
     Editors complete and check studies with it.
     """
-    from joulewise.study.schema import json_schema
-    from joulewise.study.systems import installed
+    from joulewise.study.kinds.systems import installed
+    from joulewise.study.parsing.schema import json_schema
 
     print_json(json_schema())
     for problem in installed().problems:

@@ -57,7 +57,7 @@ def verify(folder: FolderPath, code: TrustedCode = None, files: StudyFiles = Non
 
 def _exit_code(verdicts: list[Verdict]) -> int:
     """What is worst of all runs: one that does not hold, one that was not checked, one without a result."""
-    from joulewise.study.case import FAILS_AGAIN
+    from joulewise.study.kinds.case import FAILS_AGAIN
 
     worst = {
         OUR_FAULT: any(verdict.problems for verdict in verdicts),
@@ -69,7 +69,7 @@ def _exit_code(verdicts: list[Verdict]) -> int:
 
 def _why_unchecked(verdict: Verdict) -> str:
     """Why a run was not checked; nothing where it was."""
-    from joulewise.study.case import NOT_CHECKED
+    from joulewise.study.kinds.case import NOT_CHECKED
 
     start = f"{NOT_CHECKED}: "
     return next((line.removeprefix(start) for line in verdict.notes if line.startswith(start)), "")

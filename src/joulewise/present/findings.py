@@ -11,7 +11,7 @@ import polars as pl
 from joulewise.present.formats import THIN, decimals_for, fixed, percent
 from joulewise.present.layout import Panel, hold, in_percent, sentence
 from joulewise.present.records import POSSIBLE, Records
-from joulewise.study.statistics import TIED
+from joulewise.study.answers.statistics import TIED
 from joulewise.units import count
 
 MAX_FINDINGS = 6

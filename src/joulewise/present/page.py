@@ -15,9 +15,9 @@ from joulewise.present.layout import Drawing
 from joulewise.present.parts import unchecked
 from joulewise.present.records import Key, Records
 from joulewise.present.tables import Table, full_table
-from joulewise.study.built_in import BUILT_IN
-from joulewise.study.packages import loaded
-from joulewise.study.study import Study
+from joulewise.study.kinds.built_in import BUILT_IN
+from joulewise.study.kinds.packages import loaded
+from joulewise.study.parsing.study import Study
 from joulewise.units import count
 
 ENTRY_POINTS = "joulewise.pages"

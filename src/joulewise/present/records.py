@@ -10,9 +10,9 @@ from functools import cached_property
 import polars as pl
 
 from joulewise.present.formats import is_missing, key_name, key_value, plain
-from joulewise.study import statistics
-from joulewise.study.bounds import TRIVIAL
-from joulewise.study.store import FAILED
+from joulewise.study.answers import statistics
+from joulewise.study.searches.bounds import TRIVIAL
+from joulewise.study.store.store import FAILED
 
 METHOD = "optimise.method"
 SEEDS = "optimise.seeds"

@@ -11,7 +11,7 @@ from joulewise.present.export import FORMATS, export
 from joulewise.present.page import drawable, page_of
 from joulewise.present.records import Records, StudyInfo, tidy
 from joulewise.present.report import draft_of, mark_of, marked_report
-from joulewise.study.store import Store
+from joulewise.study.store.store import Store
 
 if TYPE_CHECKING:
     from joulewise.study import Results

@@ -9,7 +9,7 @@ import polars as pl
 
 from joulewise.present import theme
 from joulewise.present.records import MODES, VARIANT, Records, is_policy
-from joulewise.study import statistics
+from joulewise.study.answers import statistics
 
 
 def beside(records: Records, keys: Sequence[str], *telling: str) -> tuple[str, ...]:

@@ -1,12 +1,12 @@
 """Studies: a TOML file in, runs over processes, a store of Parquet tables, statistics out."""
 
 from joulewise.progress import Cancelled, CancelToken, Progress
-from joulewise.study.planning import plan
-from joulewise.study.results import Results, open_results
-from joulewise.study.run import Run
-from joulewise.study.running import run_study
-from joulewise.study.study import Study, parse_study, read_study
-from joulewise.study.verifying import Verdict, Verification, to_verify, verify
+from joulewise.study.answers.results import Results, open_results
+from joulewise.study.parsing.study import Study, parse_study, read_study
+from joulewise.study.running.planning import plan
+from joulewise.study.running.running import run_study
+from joulewise.study.spec.run import Run
+from joulewise.study.verifying.verification import Verdict, Verification, to_verify, verify
 
 __all__ = [
     "CancelToken",

@@ -10,15 +10,15 @@ import polars as pl
 from pydantic import Field
 
 from joulewise.rng import generator
-from joulewise.study.case import Case, Outcome
-from joulewise.study.column import Column, metric
-from joulewise.study.kind import Kind
-from joulewise.study.methods import Method
-from joulewise.study.parameters import OneOf
-from joulewise.study.source import Draw, Section, Source
-from joulewise.study.spec import Point, WorldParts
-from joulewise.study.store import NO_BOUND
-from joulewise.study.system import Entry, System
+from joulewise.study.kinds.case import Case, Outcome
+from joulewise.study.kinds.kind import Kind
+from joulewise.study.kinds.system import Entry, System
+from joulewise.study.searches.methods import Method
+from joulewise.study.spec.column import Column, metric
+from joulewise.study.spec.parameters import OneOf
+from joulewise.study.spec.parts import Point, WorldParts
+from joulewise.study.spec.source import Draw, Section, Source
+from joulewise.study.store.store import NO_BOUND
 from joulewise.units import duration
 from joulewise.worlds.parameters import explained
 

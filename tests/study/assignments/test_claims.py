@@ -11,7 +11,7 @@ import pytest
 
 from joulewise.study.catalogue import EXPERIMENTS, friese_5, front_measures
 from joulewise.study.catalogue.experiment import Told
-from joulewise.study.column import CLOUDS, FRONTS
+from joulewise.study.spec.column import CLOUDS, FRONTS
 from tests.strategies.claims import Cells, Metrics, verdicts
 from tests.strategies.true_assignments import ASSIGNMENTS
 

@@ -19,11 +19,11 @@ from joulewise.optimise.gpu import gpu_name
 from joulewise.study import Results, open_results, plan, run_study, verify
 from joulewise.study.assignments.methods import seeds_of
 from joulewise.study.assignments.parameters import UtilityFrontParameters
-from joulewise.study.case import NOT_CHECKED
-from joulewise.study.column import ASSIGNMENTS, CLOUDS, FRONTS, RUNS
-from joulewise.study.schema import study_keys
-from joulewise.study.source import Draw
-from joulewise.study.store import Store
+from joulewise.study.kinds.case import NOT_CHECKED
+from joulewise.study.parsing.schema import study_keys
+from joulewise.study.spec.column import ASSIGNMENTS, CLOUDS, FRONTS, RUNS
+from joulewise.study.spec.source import Draw
+from joulewise.study.store.store import Store
 from tests.strategies.small import lasting
 from tests.strategies.small_bags import bag_study
 from tests.strategies.small_fronts import EVOLVED, UTILITY, run_fronts, uncertain

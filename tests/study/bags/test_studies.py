@@ -13,11 +13,11 @@ import pytest
 
 from joulewise.study import Results, open_results, parse_study, plan, run_study, verify
 from joulewise.study.bags.front import FrontKind
-from joulewise.study.case import Case
-from joulewise.study.column import COUNTS, FRONTS, MACHINES, RUNS, SALES
-from joulewise.study.schema import study_keys
-from joulewise.study.source import Draw
-from joulewise.study.store import Store
+from joulewise.study.kinds.case import Case
+from joulewise.study.parsing.schema import study_keys
+from joulewise.study.spec.column import COUNTS, FRONTS, MACHINES, RUNS, SALES
+from joulewise.study.spec.source import Draw
+from joulewise.study.store.store import Store
 from tests.strategies.small import lasting
 from tests.strategies.small_bags import EVERY_METHOD, FRONT, PRICING, PROFIT, WORLD, bag_study, run_bags
 

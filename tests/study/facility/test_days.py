@@ -12,7 +12,7 @@ import pytest
 from joulewise.study import run_study
 from joulewise.study.facility import days
 from joulewise.study.facility.methods import RewardParameters, search
-from joulewise.study.source import Draw
+from joulewise.study.spec.source import Draw
 from tests.strategies.small_facility import TABLED
 from tests.study.facility.test_studies import TABLES, TEXT, study_of
 

@@ -13,11 +13,11 @@ import pytest
 from joulewise.cli.result import show_summary
 from joulewise.errors import InputError
 from joulewise.study import Results, Study, open_results, parse_study, plan, run_study, verify
-from joulewise.study.case import NOT_CHECKED
-from joulewise.study.column import CORES, CRACS, NODES, PROGRESS, RATES, RUNS
 from joulewise.study.facility.methods import METHODS
-from joulewise.study.schema import study_keys
-from joulewise.study.store import Store
+from joulewise.study.kinds.case import NOT_CHECKED
+from joulewise.study.parsing.schema import study_keys
+from joulewise.study.spec.column import CORES, CRACS, NODES, PROGRESS, RATES, RUNS
+from joulewise.study.store.store import Store
 from tests.strategies.small import lasting
 from tests.strategies.small_facility import TABLED
 

@@ -10,7 +10,7 @@ import pytest
 from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.study.catalogue import machovec
 from joulewise.study.catalogue.experiment import Reading, Told
-from joulewise.study.column import JOB_TYPES
+from joulewise.study.spec.column import JOB_TYPES
 from tests.strategies.claims import Cells, Metrics, cells_of, verdicts
 from tests.strategies.true_jobs import JOBS
 

@@ -15,14 +15,14 @@ import pytest
 
 from joulewise.errors import InputError
 from joulewise.study import Results, read_study, verify
-from joulewise.study.column import CLUSTERS as CLUSTER_TABLE
-from joulewise.study.column import FINDINGS, JOB_TRACES, JOB_TYPES, JOBS, PIECES, QUEUES, RUNS, USERS
 from joulewise.study.jobs.schedule import JobsKind, scheduler_of
-from joulewise.study.keeping import forget_worlds
-from joulewise.study.planning import plan
-from joulewise.study.schema import study_keys
-from joulewise.study.source import Draw
-from joulewise.study.store import Store
+from joulewise.study.kinds.keeping import forget_worlds
+from joulewise.study.parsing.schema import study_keys
+from joulewise.study.running.planning import plan
+from joulewise.study.spec.column import CLUSTERS as CLUSTER_TABLE
+from joulewise.study.spec.column import FINDINGS, JOB_TRACES, JOB_TYPES, JOBS, PIECES, QUEUES, RUNS, USERS
+from joulewise.study.spec.source import Draw
+from joulewise.study.store.store import Store
 from joulewise.worlds.jobs.traces import Trace, TraceParameters, load_trace
 from tests.strategies.small import MANAGER, SYSTEM
 from tests.strategies.small_jobs import (

@@ -10,7 +10,7 @@ import pytest
 
 from joulewise.policies.tasks.heuristic import find_policy
 from joulewise.simulate.tasks.manager import DroppingBy, Environment, Filter, Manager, MappingTime, Postponing
-from joulewise.study.parameters import hints_of, read
+from joulewise.study.spec.parameters import hints_of, read
 from joulewise.study.tasks.manager import ManagerParameters
 
 POLICY = find_policy("max-max-upt")

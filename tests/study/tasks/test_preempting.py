@@ -8,7 +8,7 @@ import pytest
 
 from joulewise.errors import InputError
 from joulewise.study import Results, parse_study, verify
-from joulewise.study.column import PIECES
+from joulewise.study.spec.column import PIECES
 from joulewise.study.tasks.columns import MANAGED_COLUMNS
 from tests.strategies.small import TEXT, run_small
 

@@ -10,8 +10,8 @@ import pytest
 
 from joulewise.model import Allocation
 from joulewise.study import plan
-from joulewise.study.column import RECORDS, TRACES
-from joulewise.study.source import Draw
+from joulewise.study.spec.column import RECORDS, TRACES
+from joulewise.study.spec.source import Draw
 from joulewise.study.tasks import tables as details
 from joulewise.study.tasks.day import ManagedKind
 from tests.strategies.small import run_small, small

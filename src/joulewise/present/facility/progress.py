@@ -26,7 +26,7 @@ from joulewise.present.parts import layer
 from joulewise.present.records import Records
 from joulewise.present.theme import Looks
 from joulewise.present.views import looks_of
-from joulewise.study import statistics
+from joulewise.study.answers import statistics
 
 COLUMNS = ("at_s", CRR)
 _LEAST_S = 1e-3

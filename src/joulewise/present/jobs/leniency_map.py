@@ -16,7 +16,7 @@ from joulewise.present.layout import Drawing, Panel, all_panels, assemble, sente
 from joulewise.present.lines import LineAxis, Plot, draw_lines
 from joulewise.present.records import VARIANT, Records
 from joulewise.present.views import looks_of, reshaped
-from joulewise.study.statistics import differences
+from joulewise.study.answers.statistics import differences
 
 _ACROSS, _WIDTH_PX, _HEIGHT_PX = 3, 220, 120
 _TITLE_CHARACTERS, _MOST_SETTINGS = 36, 24

@@ -12,7 +12,7 @@ from joulewise.present.layout import Drawing, all_panels, assemble
 from joulewise.present.lines import LIMIT_LOOK, PUBLISHED, LineAxis, LinePoint, Plot, draw_lines
 from joulewise.present.records import Records
 from joulewise.present.tasks.keys import POLICY
-from joulewise.study import statistics
+from joulewise.study.answers import statistics
 from joulewise.study.catalogue import published_level
 from joulewise.units import count
 

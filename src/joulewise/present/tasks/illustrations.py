@@ -14,7 +14,7 @@ from joulewise.present.layout import AXIS_FORMAT, Drawing, inline
 from joulewise.present.lines import LineAxis, LinePoint, Plot, draw_lines
 from joulewise.present.page import Illustration
 from joulewise.present.parts import hconcat, layer, vconcat, whole
-from joulewise.study.study import Study
+from joulewise.study.parsing.study import Study
 from joulewise.study.tasks.illustrated import (
     EXECUTING,
     PENDING,

@@ -8,7 +8,7 @@ from typing import Any
 from joulewise.present.records import Records
 from joulewise.present.tables import ALIKE, Cell, Table, cost_tables, pivots, plus_minus, spread_note
 from joulewise.present.tasks.keys import THRESHOLD
-from joulewise.study.statistics import BEST, TIED
+from joulewise.study.answers.statistics import BEST, TIED
 
 _MARKS = {BEST: "best", TIED: ALIKE}
 """How the cells of points look that stand first in their world."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.study.assignments.parameters import UtilityFrontParameters
-from joulewise.study.case import Case
-from joulewise.study.store import NO_BOUND
+from joulewise.study.kinds.case import Case
+from joulewise.study.store.store import NO_BOUND
 
 if TYPE_CHECKING:
     from joulewise.optimise.assignments.bound import UtilityBound

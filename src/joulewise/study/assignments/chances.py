@@ -16,11 +16,11 @@ from joulewise.study.assignments.parameters import (
     UtilityFrontParameters,
 )
 from joulewise.study.assignments.world import KnownWorld
-from joulewise.study.case import Case, Note
-from joulewise.study.column import CLOUDS, FRONTS
-from joulewise.study.run import Run
-from joulewise.study.seeds import search_seed
-from joulewise.study.store import Tables
+from joulewise.study.kinds.case import Case, Note
+from joulewise.study.searches.seeds import search_seed
+from joulewise.study.spec.column import CLOUDS, FRONTS
+from joulewise.study.spec.run import Run
+from joulewise.study.store.store import Tables
 
 if TYPE_CHECKING:
     from joulewise.model.arrays import Floats

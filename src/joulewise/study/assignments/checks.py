@@ -10,15 +10,15 @@ from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.study.assignments.methods import METHODS, problem_of, start_of
 from joulewise.study.assignments.parameters import ALL_CORES, PERCENTILE, UtilityFrontParameters
 from joulewise.study.assignments.world import KnownWorld
-from joulewise.study.case import Candidates
-from joulewise.study.genetic import ISLAND_USES, NSGA2, gpu_problems
-from joulewise.study.judging import unused_supply
-from joulewise.study.machines import failures
-from joulewise.study.methods import Uses, idle_keys, unused_keys
-from joulewise.study.parameters import shown
-from joulewise.study.seeds import seed_of
-from joulewise.study.source import Draw
-from joulewise.study.spec import WorldParts
+from joulewise.study.kinds.case import Candidates
+from joulewise.study.searches.genetic import ISLAND_USES, NSGA2, gpu_problems
+from joulewise.study.searches.judging import unused_supply
+from joulewise.study.searches.methods import Uses, idle_keys, unused_keys
+from joulewise.study.searches.seeds import seed_of
+from joulewise.study.spec.machines import failures
+from joulewise.study.spec.parameters import shown
+from joulewise.study.spec.parts import WorldParts
+from joulewise.study.spec.source import Draw
 
 _PLACES = {
     "workload.stretch": "workload.time_spread",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from joulewise.study.column import (
+from joulewise.study.searches.search_columns import FRONT_COLUMNS, SEARCH_COLUMNS, hypervolume_columns
+from joulewise.study.spec.column import (
     ASSIGNMENTS,
     CLOUDS,
     FRONTS,
@@ -13,7 +14,6 @@ from joulewise.study.column import (
     label,
     metric,
 )
-from joulewise.study.search_columns import FRONT_COLUMNS, SEARCH_COLUMNS, hypervolume_columns
 
 UTILITY_COLUMNS = (
     *SEARCH_COLUMNS,

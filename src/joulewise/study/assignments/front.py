@@ -31,18 +31,18 @@ from joulewise.study.assignments.sources import UTILITY_GOAL, WORKLOADS
 from joulewise.study.assignments.tables import FoundFront
 from joulewise.study.assignments.template import UTILITY_TEMPLATE
 from joulewise.study.assignments.world import KnownWorld, with_chances
-from joulewise.study.case import Candidates, Case, Outcome
-from joulewise.study.column import ASSIGNMENTS, CLOUDS, FRONTS
-from joulewise.study.genetic import GPU, ONE_CORE, gpu_hindrance, snapshots_of
-from joulewise.study.judging import place_of
-from joulewise.study.kind import Kind
-from joulewise.study.machines import MACHINES, tiny_machines
-from joulewise.study.run import Run
-from joulewise.study.sections import OPTIMISE_SECTION, build_supply
-from joulewise.study.seeds import search_seed
-from joulewise.study.source import Draw
-from joulewise.study.spec import Point, WorldParts
-from joulewise.study.store import DONE, Store, Tables
+from joulewise.study.kinds.case import Candidates, Case, Outcome
+from joulewise.study.kinds.kind import Kind
+from joulewise.study.searches.genetic import GPU, ONE_CORE, gpu_hindrance, snapshots_of
+from joulewise.study.searches.judging import place_of
+from joulewise.study.searches.seeds import search_seed
+from joulewise.study.spec.column import ASSIGNMENTS, CLOUDS, FRONTS
+from joulewise.study.spec.machines import MACHINES, tiny_machines
+from joulewise.study.spec.parts import Point, WorldParts
+from joulewise.study.spec.run import Run
+from joulewise.study.spec.sections import OPTIMISE_SECTION, build_supply
+from joulewise.study.spec.source import Draw
+from joulewise.study.store.store import DONE, Store, Tables
 
 if TYPE_CHECKING:
     import polars as pl

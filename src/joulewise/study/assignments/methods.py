@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from joulewise.study.assignments.parameters import ALL_CORES, ANNEALING, AUTO, SIMULATED, UtilityFrontParameters
 from joulewise.study.assignments.world import KnownWorld
-from joulewise.study.genetic import GENETIC_KEYS, GPU, NSGA2, evolution_of, genetic_ways
-from joulewise.study.methods import Method
-from joulewise.study.simulating import simulated
+from joulewise.study.searches.genetic import GENETIC_KEYS, GPU, NSGA2, evolution_of, genetic_ways
+from joulewise.study.searches.methods import Method
+from joulewise.study.searches.simulating import simulated
 
 if TYPE_CHECKING:
     from joulewise.model import World

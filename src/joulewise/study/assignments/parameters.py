@@ -11,8 +11,8 @@ from pydantic import Field
 from joulewise.errors import Problem, raise_if_any
 from joulewise.optimise.assignments.choices import DropBy, StochasticObjective
 from joulewise.optimise.ways import POPULATION, Ranks, Ways
-from joulewise.study.genetic import GPU, MOST_GENERATIONS, NSGA2, ONE_CORE, genetic_problems
-from joulewise.study.parameters import OneOf
+from joulewise.study.searches.genetic import GPU, MOST_GENERATIONS, NSGA2, ONE_CORE, genetic_problems
+from joulewise.study.spec.parameters import OneOf
 from joulewise.worlds.parameters import explained
 
 ANNEALING: Final = "annealing"

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from joulewise.model import System, Workload
 from joulewise.study.assignments.parameters import UtilityFrontParameters
-from joulewise.study.source import Draw, Source
-from joulewise.study.tabled_tasks import TASK_TABLE
+from joulewise.study.spec.source import Draw, Source
+from joulewise.study.spec.tabled_tasks import TASK_TABLE
 from joulewise.worlds.assignments.known import KnownParameters, generate_known
 
 

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from joulewise.study.assignments.front import UtilityKind
-from joulewise.study.system import System
+from joulewise.study.kinds.system import System
 
 SYSTEM = System("assignments", (UtilityKind(),))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from joulewise.study.source import Draw
+from joulewise.study.spec.source import Draw
 from joulewise.worlds.uncertain import UncertainParameters
 
 if TYPE_CHECKING:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from joulewise import units
-from joulewise.study.column import (
+from joulewise.study.searches.search_columns import FRONT_COLUMNS, SEARCH_COLUMNS, hypervolume_columns
+from joulewise.study.spec.column import (
     COUNTS,
     FRONTS,
     MACHINES,
@@ -16,7 +17,6 @@ from joulewise.study.column import (
     metric,
     whole,
 )
-from joulewise.study.search_columns import FRONT_COLUMNS, SEARCH_COLUMNS, hypervolume_columns
 
 _BAG = (
     metric("energy_bound_j", "J", "proven: no allocation uses less energy", heading="proven least energy"),

@@ -25,15 +25,15 @@ from joulewise.study.bags.world import (
     tiny_bag,
     write_certificate,
 )
-from joulewise.study.case import Candidates, Case, Outcome
-from joulewise.study.column import COUNTS, FRONTS, MACHINES
-from joulewise.study.genetic import GPU, ISLAND_USES, NSGA2, gpu_hindrance, gpu_problems, snapshots_of
-from joulewise.study.judging import place_of
-from joulewise.study.methods import idle_keys, unused_keys
-from joulewise.study.run import Run
-from joulewise.study.seeds import search_seed
-from joulewise.study.source import Draw, Source
-from joulewise.study.store import Store, Tables
+from joulewise.study.kinds.case import Candidates, Case, Outcome
+from joulewise.study.searches.genetic import GPU, ISLAND_USES, NSGA2, gpu_hindrance, gpu_problems, snapshots_of
+from joulewise.study.searches.judging import place_of
+from joulewise.study.searches.methods import idle_keys, unused_keys
+from joulewise.study.searches.seeds import search_seed
+from joulewise.study.spec.column import COUNTS, FRONTS, MACHINES
+from joulewise.study.spec.run import Run
+from joulewise.study.spec.source import Draw, Source
+from joulewise.study.store.store import Store, Tables
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from joulewise.errors import raise_if_any
 from joulewise.optimise.ways import POPULATION, Ranks, Ways
-from joulewise.study.genetic import (
+from joulewise.study.searches.genetic import (
     GENETIC_KEYS,
     GPU,
     MOST_GENERATIONS,
@@ -22,8 +22,8 @@ from joulewise.study.genetic import (
     genetic_problems,
     genetic_ways,
 )
-from joulewise.study.methods import Method
-from joulewise.study.parameters import OneOf
+from joulewise.study.searches.methods import Method
+from joulewise.study.spec.parameters import OneOf
 from joulewise.worlds.parameters import explained
 
 if TYPE_CHECKING:

@@ -14,23 +14,23 @@ import numpy as np
 from pydantic import Field
 
 from joulewise.errors import Problem, raise_if_any
-from joulewise.study.agreement import differs
 from joulewise.study.bags import sales_bounds
 from joulewise.study.bags import tables as bag_tables
 from joulewise.study.bags.columns import PRICING_COLUMNS
 from joulewise.study.bags.sources import CUSTOMERS
 from joulewise.study.bags.templates import PRICING_TEMPLATE
 from joulewise.study.bags.world import BagKind, BagWorld, bag_columns, cost_problems, raise_if_broken
-from joulewise.study.case import Candidates, Case, Outcome
-from joulewise.study.column import COUNTS, FRONTS, MACHINES, SALES
-from joulewise.study.judging import place_of
-from joulewise.study.methods import Method, idle_keys
-from joulewise.study.parameters import OneOf
-from joulewise.study.run import Run
-from joulewise.study.sections import build_supply
-from joulewise.study.source import Draw, Source
-from joulewise.study.spec import Point, WorldParts
-from joulewise.study.store import Store, Tables
+from joulewise.study.kinds.case import Candidates, Case, Outcome
+from joulewise.study.searches.agreement import differs
+from joulewise.study.searches.judging import place_of
+from joulewise.study.searches.methods import Method, idle_keys
+from joulewise.study.spec.column import COUNTS, FRONTS, MACHINES, SALES
+from joulewise.study.spec.parameters import OneOf
+from joulewise.study.spec.parts import Point, WorldParts
+from joulewise.study.spec.run import Run
+from joulewise.study.spec.sections import build_supply
+from joulewise.study.spec.source import Draw, Source
+from joulewise.study.store.store import Store, Tables
 from joulewise.worlds.parameters import explained
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from pydantic import Field
 
 from joulewise import units
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
-from joulewise.study.agreement import differs
 from joulewise.study.bags import tables as bag_tables
 from joulewise.study.bags.columns import PROFIT_COLUMNS
 from joulewise.study.bags.templates import PROFIT_TEMPLATE
@@ -30,14 +29,15 @@ from joulewise.study.bags.world import (
     tiny_bag,
     write_certificate,
 )
-from joulewise.study.case import Case, Outcome
-from joulewise.study.column import COUNTS, FRONTS, MACHINES
-from joulewise.study.judging import place_of
-from joulewise.study.parameters import OneOf, Thresholds
-from joulewise.study.run import Run
-from joulewise.study.source import Source
-from joulewise.study.spec import Point
-from joulewise.study.store import Store, Tables
+from joulewise.study.kinds.case import Case, Outcome
+from joulewise.study.searches.agreement import differs
+from joulewise.study.searches.judging import place_of
+from joulewise.study.spec.column import COUNTS, FRONTS, MACHINES
+from joulewise.study.spec.parameters import OneOf, Thresholds
+from joulewise.study.spec.parts import Point
+from joulewise.study.spec.run import Run
+from joulewise.study.spec.source import Source
+from joulewise.study.store.store import Store, Tables
 from joulewise.worlds.parameters import explained
 
 if TYPE_CHECKING:

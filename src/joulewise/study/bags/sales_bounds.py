@@ -9,8 +9,8 @@ import numpy as np
 
 from joulewise.errors import InputError
 from joulewise.optimise.gap import gap_of
-from joulewise.study.agreement import differs
-from joulewise.study.case import Case
+from joulewise.study.kinds.case import Case
+from joulewise.study.searches.agreement import differs
 
 if TYPE_CHECKING:
     from joulewise.model.arrays import Floats

@@ -5,7 +5,7 @@ from __future__ import annotations
 from joulewise.model import System
 from joulewise.model.bag import Bag
 from joulewise.model.customers import Customers
-from joulewise.study.source import Draw, Source
+from joulewise.study.spec.source import Draw, Source
 from joulewise.worlds.bags.bag import BagParameters, BagTable, check_bag_table, generate_bag, read_bag
 from joulewise.worlds.bags.customers import CustomerParameters, generate_customers
 

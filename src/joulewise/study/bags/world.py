@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
-from joulewise.study.agreement import differs
 from joulewise.study.bags.sources import BAGS
-from joulewise.study.case import Candidates, Case
-from joulewise.study.column import COUNTS, FRONTS
-from joulewise.study.column import MACHINES as MACHINES_TABLE
-from joulewise.study.judging import unused_supply
-from joulewise.study.kind import Kind
-from joulewise.study.machines import MACHINES, chances_refused, failures, tiny_machines
-from joulewise.study.run import Run
-from joulewise.study.sections import OPTIMISE_SECTION, build_supply
-from joulewise.study.source import Draw, Source
-from joulewise.study.spec import Part, Point, WorldParts
+from joulewise.study.kinds.case import Candidates, Case
+from joulewise.study.kinds.kind import Kind
+from joulewise.study.searches.agreement import differs
+from joulewise.study.searches.judging import unused_supply
+from joulewise.study.spec.column import COUNTS, FRONTS
+from joulewise.study.spec.column import MACHINES as MACHINES_TABLE
+from joulewise.study.spec.machines import MACHINES, chances_refused, failures, tiny_machines
+from joulewise.study.spec.parts import Part, Point, WorldParts
+from joulewise.study.spec.run import Run
+from joulewise.study.spec.sections import OPTIMISE_SECTION, build_supply
+from joulewise.study.spec.source import Draw, Source
 from joulewise.units import count
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ import numpy as np
 import polars as pl
 
 from joulewise.study.catalogue.judging import Claim
-from joulewise.study.study import Study, parse_study
+from joulewise.study.parsing.study import Study, parse_study
 from joulewise.units import count
 from joulewise.verdicts import ClaimFinding, Standing
 
 if TYPE_CHECKING:
-    from joulewise.study.results import Results
+    from joulewise.study.answers.results import Results
 
 
 def _divided(value: str, by: int, least: int = 1) -> str:

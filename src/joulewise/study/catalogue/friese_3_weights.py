@@ -22,7 +22,7 @@ from joulewise.study.catalogue.judging import (
     number,
     ordering,
 )
-from joulewise.study.column import TRACES
+from joulewise.study.spec.column import TRACES
 from joulewise.verdicts import Standing
 
 WEIGHTED = ["weighted-util", "weighted-upt", "weighted-upe"]

@@ -10,7 +10,7 @@ import polars as pl
 
 from joulewise.model.arrays import Floats
 from joulewise.study.catalogue.experiment import Measure, Told
-from joulewise.study.column import CLOUDS, FRONTS
+from joulewise.study.spec.column import CLOUDS, FRONTS
 
 _PART = 4
 """Ends of a front are told by one in this many of its points."""

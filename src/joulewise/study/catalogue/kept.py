@@ -15,10 +15,10 @@ import polars as pl
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.files import write_changed
+from joulewise.study.answers.results import open_results
 from joulewise.study.catalogue.experiment import Experiment
 from joulewise.study.catalogue.record import FILE, FindingsRecord, read_records
-from joulewise.study.reading import read_parquet
-from joulewise.study.results import open_results
+from joulewise.study.store.reading import read_parquet
 from joulewise.units import count
 from joulewise.verdicts import ClaimFinding
 

@@ -18,7 +18,7 @@ from joulewise.study.catalogue.judging import (
     ordering,
     per_trial,
 )
-from joulewise.study.column import JOB_TYPES
+from joulewise.study.spec.column import JOB_TYPES
 
 POLICY, COMMITMENT, VARIANT = "scheduler.policy", "scheduler.commitment", "variant"
 LOAD, LENIENCY, THRESHOLD, PSTATES = (

@@ -10,9 +10,9 @@ import numpy as np
 
 from joulewise.errors import InputError
 from joulewise.optimise.gap import gap_of
-from joulewise.study.case import Case
 from joulewise.study.facility.methods import RewardParameters
-from joulewise.study.store import NO_BOUND
+from joulewise.study.kinds.case import Case
+from joulewise.study.store.store import NO_BOUND
 
 if TYPE_CHECKING:
     from joulewise.model.air import Air

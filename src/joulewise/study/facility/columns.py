@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from joulewise.study.column import (
+from joulewise.study.spec.column import (
     CORES,
     CRACS,
     NODES,

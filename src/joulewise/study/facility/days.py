@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from joulewise.errors import InputError
-from joulewise.study.case import Case
 from joulewise.study.facility.methods import RewardParameters, search, steady_of
-from joulewise.study.seeds import rehearsal_seed, search_seed
+from joulewise.study.kinds.case import Case
+from joulewise.study.searches.seeds import rehearsal_seed, search_seed
 
 if TYPE_CHECKING:
     from joulewise.model.arrays import Floats

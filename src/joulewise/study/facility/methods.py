@@ -15,9 +15,9 @@ from pydantic import Field
 
 from joulewise import units
 from joulewise.errors import Problem, raise_if_any
-from joulewise.study.genetic import MOST_GENERATIONS
-from joulewise.study.methods import Method
-from joulewise.study.parameters import OneOf
+from joulewise.study.searches.genetic import MOST_GENERATIONS
+from joulewise.study.searches.methods import Method
+from joulewise.study.spec.parameters import OneOf
 from joulewise.units import count
 from joulewise.worlds.parameters import explained
 

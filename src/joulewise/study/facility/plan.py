@@ -15,8 +15,6 @@ import numpy as np
 
 from joulewise import units
 from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
-from joulewise.study.case import Candidates, Case, Outcome
-from joulewise.study.column import CORES, CRACS, NODES, PROGRESS, RATES
 from joulewise.study.facility import bounds as facility_bounds
 from joulewise.study.facility import days as facility_days
 from joulewise.study.facility import methods as facility_methods
@@ -25,14 +23,16 @@ from joulewise.study.facility.columns import FACILITY_COLUMNS
 from joulewise.study.facility.methods import METHODS, RewardParameters, steady_of
 from joulewise.study.facility.sources import FACILITY_SYSTEMS, FACILITY_WORKLOADS, FLOW_TABLES, SITE_TABLES
 from joulewise.study.facility.template import FACILITY_TEMPLATE
-from joulewise.study.judging import place_of, unused_supply
-from joulewise.study.kind import Kind
-from joulewise.study.methods import idle_keys
-from joulewise.study.run import Run
-from joulewise.study.sections import OPTIMISE_SECTION, build_supply
-from joulewise.study.source import Draw, Source
-from joulewise.study.spec import Point, WorldParts
-from joulewise.study.store import Store, Tables
+from joulewise.study.kinds.case import Candidates, Case, Outcome
+from joulewise.study.kinds.kind import Kind
+from joulewise.study.searches.judging import place_of, unused_supply
+from joulewise.study.searches.methods import idle_keys
+from joulewise.study.spec.column import CORES, CRACS, NODES, PROGRESS, RATES
+from joulewise.study.spec.parts import Point, WorldParts
+from joulewise.study.spec.run import Run
+from joulewise.study.spec.sections import OPTIMISE_SECTION, build_supply
+from joulewise.study.spec.source import Draw, Source
+from joulewise.study.store.store import Store, Tables
 from joulewise.units import AT_LIMIT_K, count
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
-from joulewise.study.source import Draw, Source
+from joulewise.study.spec.source import Draw, Source
 from joulewise.worlds.facility.flow_tables import FlowTables, check_flows, read_flows
 from joulewise.worlds.facility.site import FlowParameters, SiteParameters, facility_of, generate_flows, generate_site
 from joulewise.worlds.facility.site_tables import SiteTables, read_site

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from joulewise.study.facility.plan import FacilityKind
-from joulewise.study.system import System
+from joulewise.study.kinds.system import System
 
 SYSTEM = System("facility", (FacilityKind(),))

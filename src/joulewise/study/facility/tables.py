@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from joulewise.study.column import CORES, CRACS, NODES, PROGRESS, RATES
-from joulewise.study.store import Tables
+from joulewise.study.spec.column import CORES, CRACS, NODES, PROGRESS, RATES
+from joulewise.study.store.store import Tables
 
 if TYPE_CHECKING:
     import polars as pl

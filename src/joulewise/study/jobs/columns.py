@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from joulewise.study.column import (
+from joulewise.study.searches.meter_columns import METER_COLUMNS
+from joulewise.study.spec.column import (
     CLUSTERS,
     FINDINGS,
     JOB_TRACES,
@@ -18,7 +19,6 @@ from joulewise.study.column import (
     one_digit,
     three_figures,
 )
-from joulewise.study.meter_columns import METER_COLUMNS
 from joulewise.units import duration, energy
 
 _COUNTED = "of the jobs that arrived in the counted window and had nodes"

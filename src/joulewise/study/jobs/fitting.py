@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from joulewise.study.jobs.sources import AS_LOGGED, JOB_TABLE, TRACE
-from joulewise.study.spec import WorldParts
-from joulewise.study.switches import Use
+from joulewise.study.kinds.switches import Use
+from joulewise.study.spec.parts import WorldParts
 
 if TYPE_CHECKING:
     from joulewise.simulate.jobs.scheduler import Scheduler

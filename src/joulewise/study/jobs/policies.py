@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from joulewise.study.system import Entry
+from joulewise.study.kinds.system import Entry
 
 if TYPE_CHECKING:
     from joulewise.policies.jobs.policy import JobPolicy

@@ -11,11 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
-from joulewise.study.agreement import differs
-from joulewise.study.bounds import PREEMPTIVE, TRIVIAL, of_bounds
-from joulewise.study.case import Candidates, Case, Outcome
-from joulewise.study.column import CLUSTERS, JOB_TRACES, JOBS, PIECES
-from joulewise.study.deciders import Deciders
 from joulewise.study.jobs import tables as job_tables
 from joulewise.study.jobs.columns import JOB_COLUMNS
 from joulewise.study.jobs.fitting import USES
@@ -37,12 +32,17 @@ from joulewise.study.jobs.warnings import (
     rules_without_jobs,
 )
 from joulewise.study.jobs.worlds import Scene, build_scene
-from joulewise.study.kind import Kind
-from joulewise.study.run import Run
-from joulewise.study.source import Draw
-from joulewise.study.spec import Part, Point, WorldParts
-from joulewise.study.store import Store, Tables
-from joulewise.study.switches import idle_switches
+from joulewise.study.kinds.case import Candidates, Case, Outcome
+from joulewise.study.kinds.deciders import Deciders
+from joulewise.study.kinds.kind import Kind
+from joulewise.study.kinds.switches import idle_switches
+from joulewise.study.searches.agreement import differs
+from joulewise.study.searches.bounds import PREEMPTIVE, TRIVIAL, of_bounds
+from joulewise.study.spec.column import CLUSTERS, JOB_TRACES, JOBS, PIECES
+from joulewise.study.spec.parts import Part, Point, WorldParts
+from joulewise.study.spec.run import Run
+from joulewise.study.spec.source import Draw
+from joulewise.study.store.store import Store, Tables
 from joulewise.units import count, noun
 
 if TYPE_CHECKING:

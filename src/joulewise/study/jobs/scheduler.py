@@ -22,7 +22,7 @@ from joulewise.simulate.jobs.scheduler import (
     Overrun,
     Scheduler,
 )
-from joulewise.study.parameters import InlineTable
+from joulewise.study.spec.parameters import InlineTable
 from joulewise.worlds.parameters import explained
 
 Weights: TypeAlias = Annotated[tuple[tuple[str, float], ...], InlineTable("{age = 1, fair_share = 2}")]

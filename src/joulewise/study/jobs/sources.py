@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.parquet import reading_parquet
 from joulewise.study.jobs.scheduler import SchedulerParameters
-from joulewise.study.source import SYSTEM, Draw, Section, Source
+from joulewise.study.spec.source import SYSTEM, Draw, Section, Source
 from joulewise.worlds.frames import read_table
 from joulewise.worlds.jobs.cluster_tables import ClusterTables, read_clusters
 from joulewise.worlds.jobs.clusters import ClusterParameters, generate_clusters

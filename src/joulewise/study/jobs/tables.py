@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from joulewise.model.jobs import NO_PIECES, Fate, JobAllocation, Pieces
-from joulewise.study.column import CLUSTERS, FINDINGS, JOB_TRACES, JOB_TYPES, JOBS, PIECES, QUEUES, USERS
 from joulewise.study.jobs.worlds import Scene
-from joulewise.study.store import Tables
+from joulewise.study.spec.column import CLUSTERS, FINDINGS, JOB_TRACES, JOB_TYPES, JOBS, PIECES, QUEUES, USERS
+from joulewise.study.store.store import Tables
 
 if TYPE_CHECKING:
     import polars as pl

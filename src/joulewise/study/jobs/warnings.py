@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from joulewise.errors import Problem
 from joulewise.study.jobs.sources import JOB_TABLE, TRACE
 from joulewise.study.jobs.worlds import Scene
-from joulewise.study.source import Draw
-from joulewise.study.spec import WorldParts
+from joulewise.study.spec.parts import WorldParts
+from joulewise.study.spec.source import Draw
 from joulewise.units import count, duration, noun, power
 
 if TYPE_CHECKING:

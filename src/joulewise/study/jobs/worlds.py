@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.study.jobs.sources import TRACE
-from joulewise.study.sections import build_supply
-from joulewise.study.source import Draw
-from joulewise.study.spec import WorldParts
+from joulewise.study.spec.parts import WorldParts
+from joulewise.study.spec.sections import build_supply
+from joulewise.study.spec.source import Draw
 from joulewise.units import energy, power
 
 if TYPE_CHECKING:

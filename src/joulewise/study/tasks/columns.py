@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from joulewise.study.column import LOSSES, PIECES, RECORDS, TRACES, Column, label, metric, one_digit
-from joulewise.study.meter_columns import METER_COLUMNS
+from joulewise.study.searches.meter_columns import METER_COLUMNS
+from joulewise.study.spec.column import LOSSES, PIECES, RECORDS, TRACES, Column, label, metric, one_digit
 
 MANAGED_COLUMNS = (
     metric(

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from joulewise.study.bounds import PREEMPTIVE
-from joulewise.study.machines import build_machines
-from joulewise.study.source import Draw
-from joulewise.study.spec import Part, Point
+from joulewise.study.searches.bounds import PREEMPTIVE
+from joulewise.study.spec.machines import build_machines
+from joulewise.study.spec.parts import Part, Point
+from joulewise.study.spec.source import Draw
 from joulewise.study.tasks.fitting import rises_first
 from joulewise.worlds.frames import read_table
 from joulewise.worlds.tasks.tables import WorkloadTable

@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
-from joulewise.study.agreement import differs
-from joulewise.study.bounds import PREEMPTIVE, TRIVIAL, of_bounds
-from joulewise.study.case import Candidates, Case, Outcome
-from joulewise.study.column import RECORDS, TRACES
-from joulewise.study.deciders import Deciders
-from joulewise.study.kind import Kind
-from joulewise.study.machines import MACHINES, TABLES, build_machines, chances_refused
-from joulewise.study.run import Run
-from joulewise.study.sections import build_supply
-from joulewise.study.source import Draw
-from joulewise.study.spec import Part, Point, WorldParts
-from joulewise.study.store import Store, Tables
-from joulewise.study.switches import idle_switches
+from joulewise.study.kinds.case import Candidates, Case, Outcome
+from joulewise.study.kinds.deciders import Deciders
+from joulewise.study.kinds.kind import Kind
+from joulewise.study.kinds.switches import idle_switches
+from joulewise.study.searches.agreement import differs
+from joulewise.study.searches.bounds import PREEMPTIVE, TRIVIAL, of_bounds
+from joulewise.study.spec.column import RECORDS, TRACES
+from joulewise.study.spec.machines import MACHINES, TABLES, build_machines, chances_refused
+from joulewise.study.spec.parts import Part, Point, WorldParts
+from joulewise.study.spec.run import Run
+from joulewise.study.spec.sections import build_supply
+from joulewise.study.spec.source import Draw
+from joulewise.study.store.store import Store, Tables
 from joulewise.study.tasks import costs
 from joulewise.study.tasks import tables as details
 from joulewise.study.tasks.columns import MANAGED_COLUMNS

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from joulewise.errors import Problem, unknown_name
-from joulewise.study.machines import TABLES, build_machines
-from joulewise.study.source import Draw
-from joulewise.study.spec import WorldParts
-from joulewise.study.switches import Use
+from joulewise.study.kinds.switches import Use
+from joulewise.study.spec.machines import TABLES, build_machines
+from joulewise.study.spec.parts import WorldParts
+from joulewise.study.spec.source import Draw
 from joulewise.worlds.utilities import PRIORITIES, URGENCIES
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
-from joulewise.study.source import Draw
-from joulewise.study.study import Study
+from joulewise.study.parsing.study import Study
+from joulewise.study.spec.source import Draw
 from joulewise.study.tasks.sources import MANAGER_SOURCE
 from joulewise.worlds.rates import is_special
 from joulewise.worlds.tasks.day import WorkloadParameters, day_patterns

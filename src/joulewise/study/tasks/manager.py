@@ -20,7 +20,7 @@ from joulewise.simulate.tasks.manager import (
     MappingTime,
     Postponing,
 )
-from joulewise.study.parameters import Thresholds
+from joulewise.study.spec.parameters import Thresholds
 from joulewise.worlds.parameters import explained
 
 

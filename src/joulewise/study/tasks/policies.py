@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from joulewise.study.system import Entry
+from joulewise.study.kinds.system import Entry
 
 if TYPE_CHECKING:
     from joulewise.policies.tasks.policy import Policy

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from joulewise.files import sha256_of
 from joulewise.model import System, Workload
-from joulewise.study.source import Draw, Section, Source
-from joulewise.study.tabled_tasks import TASK_TABLE
+from joulewise.study.spec.source import Draw, Section, Source
+from joulewise.study.spec.tabled_tasks import TASK_TABLE
 from joulewise.study.tasks.manager import ManagerParameters
 from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
 

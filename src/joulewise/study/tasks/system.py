@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from joulewise.study.system import System
+from joulewise.study.kinds.system import System
 from joulewise.study.tasks.day import ManagedKind
 from joulewise.study.tasks.policies import policies
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from joulewise.model import Allocation, Status
 from joulewise.model.allocation import NO_BROKEN_RUNS, BrokenRuns
-from joulewise.study.column import LOSSES, PIECES, RECORDS
-from joulewise.study.store import Tables
+from joulewise.study.spec.column import LOSSES, PIECES, RECORDS
+from joulewise.study.store.store import Tables
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,0 +1,1 @@
+"""What came out: results read back, means, intervals and differences."""

@@ -1,0 +1,491 @@
+"""Study files: TOML in, every problem at once or a study with all its points out."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import Field
+
+from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
+from joulewise.files import toml_of
+from joulewise.optimise.bounds import BoundKind
+from joulewise.study.kinds.case import Candidates
+from joulewise.study.kinds.keeping import FirstWorlds
+from joulewise.study.kinds.kind import Kind
+from joulewise.study.kinds.systems import all_kinds, all_sections, installed, kind_at, section_names
+from joulewise.study.parsing import sweep
+from joulewise.study.spec import parameters
+from joulewise.study.spec.parts import Part, Point, WorldParts
+from joulewise.study.spec.source import GOAL, SUPPLY, SYSTEM, WORKLOAD, Draw, Section, Source
+from joulewise.study.store.store import Owner
+
+MAX_RUNS = 1_000_000
+"""No study may ask for more runs than this."""
+
+VARIANT = "variant"
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What a study file says about itself, outside its sections."""
+
+    name: Annotated[str, Field(pattern=_NAME, max_length=100)] = field(
+        metadata={"help": "name of the study and of its results folder: letters, digits, '.', '_' and '-'"}
+    )
+    description: Annotated[str, Field(max_length=10_000)] = field(
+        default="", metadata={"help": "what the study is for, shown in its report"}
+    )
+    seed: Annotated[int, Field(ge=0)] = field(
+        default=0, metadata={"help": "all randomness follows from it; the same seed gives the same results"}
+    )
+    trials: Annotated[int, Field(ge=1, le=100_000)] = field(
+        default=1,
+        metadata={"help": "how many worlds are drawn for each point; policies and methods share the draws of a trial"},
+    )
+    keep: Literal["first", "all", "none"] = field(
+        default="first",
+        metadata={"help": "runs whose detail tables are stored: the first trial of each point, all, or none"},
+    )
+    bound: BoundKind = field(
+        default="prices",
+        metadata={
+            "help": "how utility is bounded over time, once per world: prices (tight, a second or two), or trivial"
+        },
+    )
+
+
+@dataclass(frozen=True)
+class Study:
+    """A valid study: its kind and heading, its points in a fixed order, the swept columns and the text it came from.
+
+    `folder` is where the files it names are looked up; `warnings` are what was odd in them, and no mistake.
+    """
+
+    kind: Kind
+    heading: Heading
+    points: tuple[Point, ...]
+    axes: tuple[str, ...]
+    source: str
+    file_name: str
+    folder: Path
+    warnings: tuple[Problem, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.heading.name
+
+    @property
+    def path(self) -> Path:
+        """The whole path of the study file."""
+        return self.folder.resolve() / self.file_name
+
+    @property
+    def owner(self) -> Owner:
+        """What a results folder knows of the study."""
+        return Owner(self.name, self.path, self.source)
+
+
+def read_study(path: Path | str) -> Study:
+    """The study in a TOML file; InputError with every problem of it and of the files it names."""
+    path = Path(path)
+    return parse_study(read_source(path), path.name, path.parent, check_inputs=True)
+
+
+def read_source(path: Path, advice: str = "`joulewise new` writes one to start from") -> str:
+    """The text of a study file; InputError when it cannot be read."""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        found = f"byte {error.start} is not UTF-8 text"
+        raise InputError(Problem(str(path), found, "a study is a TOML file in UTF-8")) from None
+    except OSError as error:
+        found = f"cannot be read: {error.strerror or error}"
+        raise InputError(Problem(str(path), found, advice=advice)) from None
+
+
+def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool = False) -> Study:
+    """The study that a text gives; `file_name` is what problems call it, `folder` holds the files it names.
+
+    With `check_inputs`, policies are looked up and tables are read as well.
+    """
+    raw = toml_of(source, file_name)
+    _refuse_plans(raw, file_name)
+    parsed = _ParsedFile(raw, file_name, _section_names(raw))
+    heading = parsed.heading()
+    combinations = [parsed.combination(variant) for variant in parsed.variants()]
+    parsed.check_kinds(combinations)
+    if parsed.has_sane_size(combinations, heading) and check_inputs:
+        seed, trials = (heading.seed, heading.trials) if heading else (0, 1)
+        parsed.check_inputs(combinations, Draw(seed, 0, folder), trials)
+    raise_if_any(dict.fromkeys(parsed.problems))
+    assert heading is not None
+    points = itertools.chain.from_iterable(map(_points, combinations))
+    axes, warnings = _axes(combinations), tuple(dict.fromkeys(parsed.warnings))
+    return Study(combinations[0].kind, heading, tuple(points), axes, source, file_name, folder, warnings)
+
+
+def _refuse_plans(raw: Mapping[str, Any], file_name: str) -> None:
+    """InputError where a file is a plan of the laboratory, whose keys would all be wrong here."""
+    if _OF_PLANS & raw.keys() and not raw.keys() & set(section_names()):
+        advice = "run it with `joulewise measure`; `joulewise new` writes a study to start from"
+        raise InputError(Problem(file_name, "found a plan of the laboratory", "must be a study", advice))
+
+
+_OF_PLANS = {"program", "synthetic"}
+"""What plans of the laboratory have, and studies never."""
+
+_OF_WORLDS = (SYSTEM, WORKLOAD, SUPPLY)
+"""The sections that say what there is; others decide."""
+
+
+@dataclass
+class _Parts:
+    """One section of one variant: its resolved values, each once, and the columns that were swept."""
+
+    values: list[Part]
+    swept: list[str]
+    n_points: int
+
+
+@dataclass
+class _Combination:
+    """The sections of one variant (or of the file, when it has none)."""
+
+    variant: str | None
+    kind: Kind
+    sections: dict[str, _Parts]
+
+    @property
+    def decisions(self) -> list[Part]:
+        """What its section that decides stands for."""
+        return self.sections[self.kind.section.name].values
+
+
+@dataclass
+class _ParsedFile:
+    """A parsed file while its problems are being collected."""
+
+    raw: Mapping[str, Any]
+    file_name: str
+    section_names: tuple[str, ...]
+    problems: list[Problem] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
+
+    def heading(self) -> Heading | None:
+        """The heading; unknown keys at the top of the file are reported here."""
+        below = (*self.section_names, VARIANT)
+        own = {key: value for key, value in self.raw.items() if key not in below}
+        unknown = [key for key in own if key not in parameters.hints_of(Heading)]
+        for key in unknown:
+            choices = [*parameters.hints_of(Heading), *below]
+            self.problems.append(_no_such_key(f"{self.file_name}: {key}", key, choices))
+            del own[key]
+        if unknown:
+            self.problems += installed().problems
+        heading, problems = parameters.read(Heading, own, lambda key: f"{self.file_name}: {key}")
+        self.problems += problems
+        return cast(Heading | None, heading)
+
+    def variants(self) -> Iterator[Mapping[str, Any] | None]:
+        """The variants of the file, or None once when it has none."""
+        variants = self.raw.get(VARIANT)
+        if variants is None:
+            yield None
+            return
+        if variants and isinstance(variants, list) and all(isinstance(variant, dict) for variant in variants):
+            yield from self._checked(variants)
+        else:
+            where = f"{self.file_name}: variant"
+            self.problems.append(Problem(where, "found no list of tables", "must be written as [[variant]]"))
+
+    def _checked(self, variants: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        seen: set[str] = set()
+        for i, variant in enumerate(variants):
+            where = f"{self.file_name}: variant[{i}]"
+            name = variant.get("name")
+            if not isinstance(name, str) or not name.strip():
+                self.problems.append(Problem(f"{where}.name", f"found {name!r}", "must be a name"))
+            elif name in seen:
+                self.problems.append(Problem(f"{where}.name", f"found {name!r} twice", "names must differ"))
+            for key in variant.keys() - {"name", *self.section_names}:
+                self.problems.append(_no_such_key(f"{where}.{key}", key, ["name", *self.section_names]))
+            seen.add(str(name))
+            yield variant
+
+    def combination(self, variant: Mapping[str, Any] | None) -> _Combination:
+        """The sections with a variant laid over them."""
+        name = None if variant is None else str(variant.get("name"))
+        kind = self._kind(variant or {})
+        parts = {section.name: self._section(section, variant or {}, name) for section in kind.sections()}
+        return _Combination(name, kind, parts)
+
+    def _kind(self, variant: Mapping[str, Any]) -> Kind:
+        """The kind of study that the section which decides makes it; where that is not clear, the nearest one."""
+        section = [*self._deciding(), self._deciding_names()[0]][0]
+        said = [place.get(section) for place in (variant, self.raw)]
+        goals = [values[GOAL] for values in said if isinstance(values, dict) and GOAL in values]
+        return kind_at(section, goals[0] if goals else "")
+
+    def _deciding_names(self) -> list[str]:
+        return [name for name in self.section_names if name not in _OF_WORLDS]
+
+    def _deciding(self) -> list[str]:
+        """The sections of the file, variants included, that say how decisions are made."""
+        variants = self.raw.get(VARIANT)
+        places = [self.raw, *(variants if isinstance(variants, list) else [])]
+        deciding = self._deciding_names()
+        return [name for name in deciding if any(isinstance(place, dict) and name in place for place in places)]
+
+    def check_kinds(self, combinations: list[_Combination]) -> None:
+        """A study is of one kind, so that its runs can be compared."""
+        deciding, kinds = self._deciding(), dict.fromkeys(found.kind.name for found in combinations)
+        if len(deciding) > 1:
+            found = f"found {' and '.join(f'[{name}]' for name in deciding)}"
+            allowed, advice = "a study has one of them", "make two studies of it"
+            self.problems.append(Problem(self.file_name, found, allowed, advice))
+        elif len(kinds) > 1:
+            where = f"{self.file_name}: {combinations[0].kind.section.name}"
+            found = f"found variants of the kinds {' and '.join(kinds)}"
+            self.problems.append(Problem(where, found, "a study is of one kind", "make two studies of it"))
+
+    def has_sane_size(self, combinations: list[_Combination], heading: Heading | None) -> bool:
+        """Whether the study has no more runs than anyone can want; a problem if it has."""
+        n_points = sum(_n_points(combination) for combination in combinations)
+        n_runs = n_points * (heading.trials if heading else 1)
+        if n_runs > MAX_RUNS:
+            found = f"found {n_points:,} points and so {n_runs:,} runs"
+            self.problems.append(Problem(self.file_name, found, f"a study may have {MAX_RUNS:,} at most"))
+        return n_runs <= MAX_RUNS
+
+    def check_inputs(self, combinations: list[_Combination], draw: Draw, trials: int) -> None:
+        """Hold what the sections ask for against each other, against the files they name and the first trial."""
+        wrong = {_key_at(problem) for problem in self.problems}  # what is wrong is not missed as well
+        n_before = len(self.problems)
+        for kind in dict.fromkeys(found.kind for found in combinations):
+            worlds = FirstWorlds(kind, draw)
+            asked = _candidates([found for found in combinations if found.kind == kind], trials, worlds.of)
+            for check in kind.checks(asked, draw):
+                self._collect(check)
+            self.warnings += map(self._in_file, kind.warnings(asked, draw))
+        self.problems[n_before:] = [found for found in self.problems[n_before:] if _key_at(found) not in wrong]
+
+    def _section(self, section: Section, variant: Mapping[str, Any], name: str | None) -> _Parts:
+        base, override = self.raw.get(section.name, {}), variant.get(section.name, {})
+        if not isinstance(base, dict) or not isinstance(override, dict):
+            prefix = f"variant {name!r}: " if isinstance(base, dict) else ""
+            where = f"{self.file_name}: {prefix}{section.name}"
+            self.problems.append(Problem(where, "found a value", f"must be a section, [{section.name}]"))
+            return _Parts([], [], 0)
+        keys = (section.selector, section.tables)
+        merged = sweep.lay_over(base, override, *keys)
+        own = merged if name and sweep.changes_source(base, override, *keys) else override
+
+        def where_of(key: str) -> str:
+            prefix = f"variant {name!r}: " if name and _name_of(key) in own else ""
+            return f"{self.file_name}: {prefix}{section.name}" + (f".{key}" if key else "")
+
+        source = self._collect(lambda: _choose(section, merged, where_of))
+        if source is None:
+            return _Parts([], [], 0)
+        plain = {key: value for key, value in merged.items() if key != section.selector}
+        return self._expand(section, source, plain, where_of)
+
+    def _expand(self, section: Section, source: Source, raw: sweep.Raw, where_of: parameters.Where) -> _Parts:
+        hints = parameters.hints_of(source.parameters)
+        columns = parameters.fields_by_key(source.parameters)
+        depths = {key: parameters.list_depths(hints[name]) for key, name in columns.items()}
+        swept = [axis for axis in sweep.axes(raw, depths) if axis.key in columns]
+        names = [f"{section.name}.{columns[axis.key]}" for axis in swept]
+        for axis in swept:
+            if not axis.values:
+                empty = Problem(where_of(axis.key), "found an empty list", "a sweep needs at least one value")
+                self.problems.append(empty)
+        n_points, before = sweep.n_points(swept), len(self.problems)
+        if n_points == 0:
+            return _Parts([], names, 0)
+        parts = self._one_at_a_time(section, source, raw, swept, where_of)
+        if n_points <= MAX_RUNS and len(self.problems) == before:
+            parts = list(self._product(section, source, raw, swept, where_of))
+        return _Parts(list(dict.fromkeys(part for part in parts if part is not None)), names, n_points)
+
+    def _one_at_a_time(
+        self, section: Section, source: Source, raw: sweep.Raw, swept: list[sweep.Axis], where_of: parameters.Where
+    ) -> list[Part | None]:
+        """Parts in which every swept value occurs, so that each is judged without making the product."""
+
+        def part(point: sweep.Raw, position: Mapping[str, int]) -> Part | None:
+            def where(key: str) -> str:
+                name = _name_of(key)
+                index = f"[{position[name]}]" if name in position else ""
+                return where_of(f"{name}{index}{key.removeprefix(name)}")
+
+            return self._part(section, source, point, where)
+
+        return [part(point, position) for point, position in sweep.one_at_a_time(raw, swept)]
+
+    def _product(
+        self, section: Section, source: Source, raw: sweep.Raw, swept: list[sweep.Axis], where_of: parameters.Where
+    ) -> Iterator[Part | None]:
+        """A part for every combination of swept values that are valid by themselves: each of them is read once."""
+        valid = _values_of(source.parameters, raw, swept)
+        for point, values in zip(sweep.product(raw, swept), sweep.product(*valid), strict=True):
+            yield self._noted(section, source, parameters.made(source.parameters, values, point, where_of))
+
+    def _part(self, section: Section, source: Source, raw: sweep.Raw, where_of: parameters.Where) -> Part | None:
+        return self._noted(section, source, parameters.read(source.parameters, raw, where_of))
+
+    def _noted(self, section: Section, source: Source, found: tuple[Any, list[Problem]]) -> Part | None:
+        values, problems = found
+        self.problems += problems
+        return None if values is None else Part(section.name, source.name, values, section.selector)
+
+    def _collect(self, attempt: Callable[[], Any]) -> Any:
+        try:
+            return attempt()
+        except InputError as error:
+            self.problems.extend(self._in_file(problem) for problem in error.problems)
+            return None
+
+    def _in_file(self, problem: Problem) -> Problem:
+        """The problem with the file's name before the key, where the key alone is named."""
+        is_key = problem.where.partition(".")[0] in self.section_names
+        return replace(problem, where=f"{self.file_name}: {problem.where}") if is_key else problem
+
+
+def _section_names(raw: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of sections, those of installed packages too where the file has keys that nobody here knows."""
+    variants = raw.get(VARIANT)
+    places = [raw, *(place for place in (variants if isinstance(variants, list) else []) if isinstance(place, dict))]
+    keys = {key for place in places for key in place} - {VARIANT, *parameters.hints_of(Heading)}
+    return section_names(keys)
+
+
+def _choose(section: Section, raw: sweep.Raw, where_of: parameters.Where) -> Source:
+    """The source of values that a section names."""
+    selector = section.selector
+    if not selector:
+        return section.sources[section.name]
+    is_strange = section.decides and raw.get(selector) not in list(section.sources)
+    section = all_sections()[section.name] if is_strange else section
+    broken = installed().problems if is_strange else ()
+    tables = [source for key, source in section.tables.items() if key in raw]
+    raise_if_any(_for_others(section, raw, where_of))
+    if selector not in raw and not tables and not section.default:
+        choices = ", ".join(f'"{name}"' for name in section.choices)
+        keys = " or ".join(sorted([selector, *section.tables]))
+        problem = Problem(where_of(""), "says nothing of where its values come from", f"must have {keys}",
+                          f"{selector}s are {choices}")  # fmt: skip
+        raise InputError(problem, *broken)
+    name = raw.get(selector, (*tables, section.default)[0])
+    if not isinstance(name, str):
+        advice = "give several as variants, [[variant]]"
+        raise InputError(Problem(where_of(selector), f"found {name!r}", "must be one name", advice))
+    if selector in raw and name not in section.choices:
+        raise InputError(unknown_name(where_of(selector), name, section.choices), *broken)
+    return section.sources[name]
+
+
+def _for_others(section: Section, raw: sweep.Raw, where_of: parameters.Where) -> Iterator[Problem]:
+    """The source that a section names, where it is for studies of other kinds than this one."""
+    if _knows_all(section, raw):
+        return
+    every = all_sections()[section.name]
+    named = {every.selector: raw.get(every.selector)} if every.selector in raw else {}
+    named |= {key: source for key, source in every.tables.items() if key in raw}
+    for key, name in named.items():
+        if isinstance(name, str) and name in every.sources and name not in section.sources:
+            allowed = f"is for studies with {' or '.join(_users(section.name, name))}"
+            advice = f"here, give {' or '.join(section.tables)}, or {every.selector} = {_quoted(section.choices)}"
+            yield Problem(where_of(key), f"found {raw[key]!r}", allowed, advice)
+
+
+def _knows_all(section: Section, raw: sweep.Raw) -> bool:
+    """Whether all that a section says is of this kind of study, so that no other need be asked."""
+    hints = [parameters.hints_of(source.parameters) for source in section.sources.values()]
+    keys = {parameters.key_of(name, hint) for of_source in hints for name, hint in of_source.items()}
+    named = raw.get(section.selector)
+    return raw.keys() <= {section.selector, *keys} and (named is None or named in list(section.sources))
+
+
+def _users(section: str, source: str) -> Iterator[str]:
+    """What makes studies of a system or a workload, such as [manager]."""
+    kinds = [kind for kind in all_kinds().values() if source in (each.name for each in kind.uses(section))]
+    for deciding in {kind.section.name: kind.section for kind in kinds}.values():
+        goals = [kind.decision.name for kind in kinds if kind.section.name == deciding.name]
+        selector = deciding.selector
+        yield f"[{deciding.name}] and {selector} = {_quoted(goals)}" if selector else f"[{deciding.name}]"
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return " or ".join(f'"{name}"' for name in names)
+
+
+def _values_of(owner: type, raw: sweep.Raw, swept: list[sweep.Axis]) -> tuple[dict[str, Any], list[sweep.Axis]]:
+    """The fields of a section and the swept ones, read as if they stood in its first point, where all are valid."""
+    first, fields = next(sweep.product(raw, swept)), parameters.fields_by_key(owner)
+
+    def axis_of(axis: sweep.Axis) -> sweep.Axis:
+        name = fields[axis.key]
+        values = (parameters.values_of(owner, {**first, axis.key: value})[name] for value in axis.values)
+        return sweep.Axis(name, tuple(values))
+
+    return parameters.values_of(owner, first), list(map(axis_of, swept))
+
+
+def _key_at(problem: Problem) -> str:
+    """The key that a problem is at, without the number of a swept value."""
+    return re.sub(r"\[\d+\]", "", problem.where).rpartition(": ")[2]
+
+
+def _name_of(place: str) -> str:
+    """The key that a place such as "leniency[1]" or "class_thresholds.special" belongs to."""
+    return re.split(r"[.\[]", place, maxsplit=1)[0]
+
+
+def _no_such_key(where: str, key: str, choices: list[str]) -> Problem:
+    problem = unknown_name(where, key, choices)
+    return Problem(where, "there is no such key", problem.allowed, problem.advice)
+
+
+def _n_points(combination: _Combination) -> int:
+    total = 1
+    for parts in combination.sections.values():
+        total *= parts.n_points
+    return total
+
+
+def _worlds(combination: _Combination) -> Iterator[WorldParts]:
+    sections = (combination.sections[name].values for name in (SYSTEM, WORKLOAD, SUPPLY))
+    return itertools.starmap(WorldParts, itertools.product(*sections))
+
+
+def _points(combination: _Combination) -> Iterator[Point]:
+    """The points of a variant, each once, those of a world together."""
+    for parts in _worlds(combination):
+        for decision in combination.decisions:
+            yield Point(combination.variant, parts, decision)
+
+
+def _candidates(combinations: list[_Combination], trials: int, world_of: Callable[[WorldParts], Any]) -> Candidates:
+    """The decisions, worlds and points of combinations, each once."""
+    return Candidates(
+        tuple(dict.fromkeys(part for found in combinations for part in found.decisions)),
+        tuple(dict.fromkeys(parts for found in combinations for parts in _worlds(found))),
+        tuple(itertools.chain.from_iterable(map(_points, combinations))),
+        trials,
+        world_of,
+    )
+
+
+def _axes(combinations: list[_Combination]) -> tuple[str, ...]:
+    """The columns that tell points apart; the kind's main one is among them unless it follows from the variant."""
+    swept = [name for found in combinations for parts in found.sections.values() for name in parts.swept]
+    if combinations[0].variant is not None:
+        return tuple(dict.fromkeys([VARIANT, *swept]))
+    return tuple(dict.fromkeys([*swept, combinations[0].kind.main_axis]))

@@ -1,0 +1,1 @@
+"""Studies run to their end: planned, estimated, computed by processes."""

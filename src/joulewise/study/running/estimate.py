@@ -1,0 +1,87 @@
+"""What running a study would take, before it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from joulewise.kernels.jit import kernels_are_compiled
+from joulewise.processes import available_cpus
+from joulewise.study.parsing.study import Study
+from joulewise.study.running.needs import disk_bytes, process_bytes, raise_if_too_large
+from joulewise.study.running.pace import pace
+from joulewise.study.running.planning import plan
+from joulewise.study.running.running import missing_runs
+from joulewise.study.store.store import Store
+from joulewise.units import count, roughly, size
+
+# Rough figures of one ordinary processor of 2024.
+_START_S, _COMPILE_S, _REPORT_S = 3.0, 60.0, 5.0
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Runs of a study, how many are still to be computed, and about how long and how large they are.
+
+    `seconds` are those of the runs; compiling, which is needed once on a machine, and the report are apart.
+    """
+
+    n_points: int
+    n_trials: int
+    n_runs: int
+    n_missing: int
+    n_stored: int
+    workers: int
+    seconds: float
+    compile_s: float
+    report_s: float
+    bytes: int
+    memory_bytes: int
+
+    def lines(self, folder: Path) -> Iterator[tuple[str, str]]:
+        """The estimate as a person reads it."""
+        once = "" if self.n_runs == self.n_points * self.n_trials else "; points without chance once"
+        yield "runs", f"{self.n_runs:,} ({count(self.n_points, 'point')} x {count(self.n_trials, 'trial')}{once})"
+        yield "to compute", f"{self.n_missing:,} ({self.n_stored:,} stored already)"
+        yield from self._times() if self.n_missing else [("time", "none")]
+        yield "disk", f"about {_rounded(self.bytes)} in {folder}"
+        if self.n_missing:
+            yield "memory", f"about {_rounded(self.memory_bytes)} in all processes"
+
+    def _times(self) -> Iterator[tuple[str, str]]:
+        processes = count(self.workers, "process", "processes")
+        yield "time", f"about {roughly(self.seconds)} with {processes}, and {roughly(self.report_s)} for the report"
+        if self.compile_s:
+            yield "compiling", f"about {roughly(self.compile_s)}, once on this machine"
+
+
+def estimate(study: Study, folder: Path) -> Estimate:
+    """What running the study into this folder would take.
+
+    InputError when the folder belongs to something else, or there is not so much memory or disk.
+    """
+    store = Store(folder)
+    store.check_owner(study.owner)
+    runs = plan(study)
+    missing = missing_runs(study, store, runs)
+    raise_if_too_large(study, missing, folder)
+    workers, slowness = available_cpus(), pace()
+    runs_s = study.kind.seconds(missing, store, study.folder) / min(workers, max(len(missing), 1))
+    return Estimate(
+        n_points=len(study.points),
+        n_trials=study.heading.trials,
+        n_runs=len(runs),
+        n_missing=len(missing),
+        n_stored=len({run.key for run in runs}) - len(missing),
+        workers=workers,
+        seconds=slowness * (_START_S + runs_s),
+        compile_s=0.0 if kernels_are_compiled(study.kind.name) else slowness * _COMPILE_S,
+        report_s=slowness * _REPORT_S if missing else 0.0,
+        bytes=int(disk_bytes(study, runs)),
+        memory_bytes=int((1 + workers) * process_bytes(study, missing)),
+    )
+
+
+def _rounded(n_bytes: float) -> str:
+    return size(float(f"{n_bytes:.2g}"))

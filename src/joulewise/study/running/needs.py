@@ -1,0 +1,51 @@
+"""What the runs of a study need of the computer, and whether it has that."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from joulewise import units
+from joulewise.errors import Problem, raise_if_any
+from joulewise.processes import memory_limit
+from joulewise.study.parsing.study import Study
+from joulewise.study.spec.run import Run
+
+_PROCESS_BYTES = 300e6
+_REPORT_BYTES, _TABLE_BYTES, _RUN_BYTES = 1.7e6, 50e3, 300
+
+
+def disk_bytes(study: Study, runs: Sequence[Run]) -> float:
+    """The bytes of a results folder with these runs and its report."""
+    return _REPORT_BYTES + _TABLE_BYTES + _RUN_BYTES * len(runs) + study.kind.size(runs, study.folder)
+
+
+def process_bytes(study: Study, runs: Sequence[Run]) -> float:
+    """The bytes of memory of a process while it computes the largest of these runs."""
+    return _PROCESS_BYTES + study.kind.memory(runs, study.folder)
+
+
+def raise_if_too_large(study: Study, runs: Sequence[Run], folder: Path) -> None:
+    """InputError when one of the runs needs more memory, or all of them more disk, than there is."""
+    if runs:
+        raise_if_any(_problems(study, folder, process_bytes(study, runs), disk_bytes(study, runs)))
+
+
+def _problems(study: Study, folder: Path, memory: float, disk: float) -> Iterator[Problem]:
+    most, free = memory_limit(), shutil.disk_usage(_existing(folder)).free
+    if memory > most:
+        found, advice = f"a run needs about {_rounded(memory)} of memory", "make its world smaller, or its day shorter"
+        yield Problem(study.file_name, found, f"this computer has {_rounded(most)}", advice)
+    if disk > free:
+        found, advice = f"the results need about {_rounded(disk)} of disk", 'keep = "none" stores no detail tables'
+        yield Problem(str(folder), found, f"the disk has {_rounded(free)} left", advice)
+
+
+def _existing(folder: Path) -> Path:
+    """The folder, or the nearest one above it that is there."""
+    return next(path for path in (folder.absolute(), *folder.absolute().parents) if path.is_dir())
+
+
+def _rounded(n_bytes: float) -> str:
+    return units.size(float(f"{n_bytes:.2g}"))

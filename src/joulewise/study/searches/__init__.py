@@ -1,0 +1,1 @@
+"""What the kinds of several systems share: methods, seeds, columns of searches, and words on bounds."""

@@ -1,0 +1,1 @@
+"""What a study consists of: sections with their parameters, points, runs and columns."""

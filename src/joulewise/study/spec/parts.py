@@ -1,0 +1,207 @@
+"""Resolved sections of a study and the keys that identify what comes out of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from json.encoder import encode_basestring_ascii
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from joulewise.files import sha256_of
+from joulewise.policies.user_files import is_file_spec
+from joulewise.study.spec.parameters import hints_of, table_of
+
+RESULTS_VERSION = 5
+"""Raised whenever the same study would give other numbers, so that old and new runs are not mixed."""
+
+_LONGEST_CELL = 100
+_TEXTS = json.JSONEncoder(sort_keys=True, default=dataclasses.asdict)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One resolved section: its name, that of its source (a generator, or "tables") and the values, in SI units.
+
+    `selector` is the key by which the section names its source, if it has one.
+    """
+
+    section: str
+    source: str
+    parameters: Any
+    selector: str = ""
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[type[Part], tuple[Any, ...]]:
+        """Without the hash, which is another one in another process."""
+        return type(self), (self.section, self.source, self.parameters, self.selector)
+
+    @cached_property
+    def _hash(self) -> int:
+        """Computed once: studies of many points look their sections up again and again."""
+        return hash((self.section, self.source, self.parameters, self.selector))
+
+    def files(self) -> Iterator[tuple[str, str]]:
+        """The fields that name files, with the names as the study gives them."""
+        owner: type = type(self.parameters)
+        for name, is_code in _file_fields(owner):
+            value = getattr(self.parameters, name)
+            if isinstance(value, str):
+                yield name, value.partition(":")[0] if is_code else value
+
+    def code(self) -> Iterator[tuple[str, str]]:
+        """The fields that name code in a file, with what they say, such as "mine.py:mine"."""
+        for field in dataclasses.fields(self.parameters):
+            value = getattr(self.parameters, field.name)
+            if field.metadata.get("file") == "code" and is_file_spec(value):
+                yield field.name, value
+
+    def cells(self) -> dict[str, object]:
+        """The section as columns of a run's row: dotted names with the unit at the end."""
+        owner: type = type(self.parameters)
+        values = {field.name: getattr(self.parameters, field.name) for field in dataclasses.fields(self.parameters)}
+        tables = {name: dict(values[name]) for name in _table_fields(owner)}
+        return {f"{self.section}.{name}": _cell(value) for name, value in {**values, **tables}.items()}
+
+
+@cache
+def _table_fields(owner: type) -> tuple[str, ...]:
+    """The fields of a section's parameters that are tables of their own."""
+    return tuple(name for name, hint in hints_of(owner).items() if table_of(hint))
+
+
+@cache
+def _file_fields(owner: type) -> tuple[tuple[str, bool], ...]:
+    """The fields of a section's parameters that may name a file, and whether that is one of code."""
+    fields = [field for field in dataclasses.fields(owner) if field.metadata.get("file")]
+    return tuple((field.name, field.metadata["file"] == "code") for field in fields)
+
+
+@cache
+def _key_fields(owner: type) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(owner)
+
+
+def _values_of(parameters: Any) -> dict[str, Any]:
+    """The fields of a section's parameters that keys are made of: all but late ones at their defaults."""
+    owner: type = type(parameters)
+    values = ((field, getattr(parameters, field.name)) for field in _key_fields(owner))
+    return {field.name: value for field, value in values if not (field.metadata.get("late") and value == field.default)}
+
+
+class WorldParts(NamedTuple):
+    """The sections that make a world, whatever is decided in it."""
+
+    system: Part
+    workload: Part
+    supply: Part
+
+
+@dataclass(frozen=True)
+class Point:
+    """One combination of a study: everything about its runs but the trial.
+
+    `decision` is the section that says how decisions are made, [manager] or [optimise].
+    """
+
+    variant: str | None
+    world: WorldParts
+    decision: Part
+
+    @property
+    def system(self) -> Part:
+        return self.world.system
+
+    @property
+    def workload(self) -> Part:
+        return self.world.workload
+
+    @property
+    def supply(self) -> Part:
+        return self.world.supply
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """All sections."""
+        return (*self.world, self.decision)
+
+
+class Fingerprints:
+    """Identities of worlds and runs: hashes of resolved values, with content in place of file names.
+
+    `identity_of` says what stands for a name that is no file but installed code, None where there is none. `version` is
+    that of the kind of study, "" where the version of our results says it all.
+    """
+
+    def __init__(
+        self, folder: Path, identity_of: Callable[[str], str | None] = lambda _name: None, version: str = ""
+    ) -> None:
+        self.folder = folder
+        self.identity_of = identity_of
+        self._versions = (version,) if version else ()
+        self._parts: dict[Part, str] = {}
+        self._worlds: dict[tuple[WorldParts, tuple[str, ...]], str] = {}
+        self._files: dict[Part, tuple[tuple[str, str], ...]] = {}
+        self._contents: dict[str, str | None] = {}
+
+    def of_world(self, parts: WorldParts, seed: int, trial: int, is_random: bool) -> str:
+        """The key of a world; a world that is read from tables alone is the same in every trial."""
+        drawn = (str(seed), str(trial)) if is_random else ()
+        if (parts, drawn) not in self._worlds:
+            self._worlds[parts, drawn] = _digest("world", *map(self._part, parts), *drawn, *self._versions)
+        return self._worlds[parts, drawn]
+
+    def of_run(self, world_key: str, point: Point, seed: int, trial: int, bound: str) -> str:
+        """The key of a run: its world, what decides, the trial that this may draw from, and the bound's kind."""
+        return _digest("run", world_key, self._part(point.decision), str(seed), str(trial), bound, *self._versions)
+
+    def of_files(self, parts: Iterable[Part]) -> tuple[tuple[str, str], ...]:
+        """The files that runs of these sections read, by the names the study gives, with the hash of their content."""
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(map(self._files_of, parts))))
+
+    def _files_of(self, part: Part) -> tuple[tuple[str, str], ...]:
+        """The files that a section names, with the hash of their content."""
+        if part not in self._files:
+            contents = ((name, self._content(name)) for _, name in part.files())
+            self._files[part] = tuple((name, content) for name, content in contents if content is not None)
+        return self._files[part]
+
+    def _part(self, part: Part) -> str:
+        """A section as text that says all that matters of it and nothing else."""
+        if part not in self._parts:
+            values = _values_of(part.parameters) | {"source": part.source}
+            for field, name in part.files():
+                if (content := self._content(name)) is not None:
+                    values[field] = values[field].replace(name, content, 1)
+                elif (identity := self.identity_of(name)) is not None:
+                    values[field] = identity
+            self._parts[part] = _TEXTS.encode(values)
+        return self._parts[part]
+
+    def _content(self, name: str) -> str | None:
+        """The hash of a file, looked up once; None where there is none of that name."""
+        if name not in self._contents:
+            path = self.folder / name
+            self._contents[name] = sha256_of(path) if path.is_file() else None
+        return self._contents[name]
+
+
+def _digest(*texts: str) -> str:
+    """The hash of the texts as a list in JSON, behind the version; written by hand, as there are many."""
+    written = ", ".join((str(RESULTS_VERSION), *map(encode_basestring_ascii, texts)))
+    return hashlib.sha256(f"[{written}]".encode()).hexdigest()[:32]
+
+
+def _cell(value: object) -> object:
+    """A value as one cell: lists become text, long ones a name that still tells them apart."""
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    text = json.dumps(value)
+    return text if len(text) <= _LONGEST_CELL else "inline " + hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -1,0 +1,1 @@
+"""Stored results computed again and judged."""
