@@ -173,10 +173,25 @@ def sealed(data: bytes, name: str) -> bytes:
     return data[:at] + _seal(name, (data[:at], data[at:])) + data[at:]
 
 
+def seal(path: Path, name: str) -> None:
+    """Put a seal into a Parquet file, which need not fit into memory."""
+    with path.open("r+b") as file:
+        with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+            at = _end_of_pages(data)
+            end = data[at:]
+            found = _seal(name, chain(_pieces(data, at), (end,)))
+        file.seek(at)
+        file.write(found + end)
+
+
 def _is_sealed(data: mmap, name: str) -> bool:
     at = _end_of_pages(data)
-    pages = (data[start : min(start + _PIECE, at - _SEAL_BYTES)] for start in range(0, at - _SEAL_BYTES, _PIECE))
+    pages = _pieces(data, at - _SEAL_BYTES)
     return data[at - _SEAL_BYTES : at] == _seal(name, chain(pages, (data[at:],)))
+
+
+def _pieces(data: mmap, end: int) -> Iterator[bytes]:
+    return (data[start : min(start + _PIECE, end)] for start in range(0, end, _PIECE))
 
 
 def _seal(name: str, parts: Iterable[bytes]) -> bytes:

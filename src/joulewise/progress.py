@@ -35,13 +35,18 @@ class CancelToken:
 
 @dataclass(frozen=True)
 class Progress:
-    """Runs to make, of which done and failed, runs that were there already, and what is being done now."""
+    """Runs to make, of which done and failed, runs that were there already, and what is being done now.
+
+    `seconds` have gone by since the first was begun, with `n_workers` at work.
+    """
 
     n_total: int
     n_done: int
     n_failed: int
     n_reused: int
     now: str = ""
+    seconds: float = 0.0
+    n_workers: int = 0
 
     @property
     def kept(self) -> str:
@@ -53,4 +58,11 @@ class Progress:
     def doing(self) -> str:
         """What is being done, and what became of runs that a bar does not show."""
         counts = ((self.n_failed, "failed"), (self.n_reused, "were there already"))
-        return "; ".join(filter(None, [self.now, *(f"{n:,} {words}" for n, words in counts if n)]))
+        return "; ".join(filter(None, [self.now, self._pace, *(f"{n:,} {words}" for n, words in counts if n)]))
+
+    @property
+    def _pace(self) -> str:
+        """How many runs a second several workers make."""
+        if self.n_workers < 2 or not self.n_done:
+            return ""
+        return f"{self.n_done / self.seconds:.3g} runs/s by {self.n_workers:,} workers"

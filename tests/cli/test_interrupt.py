@@ -15,15 +15,15 @@ import pytest
 
 from joulewise.study import parse_study, run_study
 from tests.strategies.calling import call, started
-from tests.strategies.small import TEXT, lasting
+from tests.strategies.small import TEXT, lasting, n_kept
 
 MANY = TEXT.replace("trials = 2", "trials = 6")
 N_RUNS = 24
 
 
-def wait_for_parts(folder: Path, n: int, limit_s: float = 120.0) -> None:
+def wait_for_runs(folder: Path, n: int, limit_s: float = 120.0) -> None:
     deadline = time.monotonic() + limit_s
-    while len(list(folder.glob("parts/*.json"))) < n:
+    while n_kept(folder) < n:
         assert time.monotonic() < deadline, "no run was finished"
         time.sleep(0.01)
 
@@ -34,7 +34,7 @@ def test_ctrl_c_keeps_finished_runs_and_the_next_run_resumes(
     (tmp_path / "study.toml").write_text(MANY)
     first = started(tmp_path, "run", "study.toml", "--workers", 2, "--no-report")
     folder = tmp_path / "results" / "small"
-    wait_for_parts(folder, 3)
+    wait_for_runs(folder, 3)
     for _ in range(5):  # the later ones hit what clears up after the first
         os.killpg(first.pid, signal.SIGINT)  # a terminal sends it to the workers as well
     out, err = first.communicate(timeout=60)
@@ -42,8 +42,7 @@ def test_ctrl_c_keeps_finished_runs_and_the_next_run_resumes(
     assert out == ""
     assert re.search(rf"Interrupted; finished runs are kept \(\d+ of {N_RUNS}\)\. To go on", err)
     assert "Traceback" not in err
-    kept = {path.name: path.stat().st_mtime_ns for path in folder.glob("parts/*.json")}
-    assert 3 <= len(kept) < N_RUNS
+    assert 3 <= n_kept(folder) < N_RUNS
     assert not (folder / "runs.parquet").exists()
     _no_process_is_left(first.pid)
 
@@ -84,7 +83,7 @@ def test_what_does_not_end_by_itself_is_ended() -> None:
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(MANY)
     command = started(tmp_path, "run", "study.toml", "--workers", 2, "--no-report")
-    wait_for_parts(tmp_path / "results" / "small", 1)
+    wait_for_runs(tmp_path / "results" / "small", 1)
     command.kill()
     command.communicate(timeout=60)
     _no_process_is_left(command.pid)

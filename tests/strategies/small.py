@@ -9,6 +9,8 @@ import polars as pl
 
 from joulewise.study import Results, Study, parse_study, run_study
 from joulewise.study.kinds.columns import all_columns
+from joulewise.study.store.store import Store
+from joulewise.study.store.stored import Stored
 
 SYSTEM = """
 [system]
@@ -64,6 +66,11 @@ def run_small(out: Path, workers: int = 1, change: Callable[[str], str] = lambda
 def lasting(runs: pl.DataFrame) -> pl.DataFrame:
     """The columns that must be the same whenever and wherever a study is run."""
     return runs.drop(MEASURED, strict=False)
+
+
+def n_kept(folder: Path) -> int:
+    """Of how many runs a folder holds rows, merged or not."""
+    return Stored(Store(folder)).index.height
 
 
 def timed(text: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from joulewise.study import Cancelled, CancelToken, Progress, open_results, run_study
-from tests.strategies.small import QUICKLY, lasting, small
+from tests.strategies.small import QUICKLY, lasting, n_kept, small
 
 
 class AfterOne:
@@ -28,17 +28,13 @@ class AfterOne:
             self.token.cancel()
 
 
-def parts(folder: Path) -> int:
-    return len(list(folder.glob("parts/*.json")))
-
-
 def test_a_cancelled_study_keeps_what_is_finished_and_goes_on_to_the_same_records(
     small_results: Path, tmp_path: Path
 ) -> None:
     after, seen = AfterOne(elsewhere=False), list[Progress]()
     with pytest.raises(Cancelled, match="finished runs are kept"):
         run_study(small(), tmp_path / "cut", 1, after, after.token)
-    assert parts(tmp_path / "cut") == 1
+    assert n_kept(tmp_path / "cut") == 1
     assert not (tmp_path / "cut" / "runs.parquet").exists()
     resumed = run_study(small(), tmp_path / "cut", 1, seen.append)
     assert (seen[0].n_total, seen[0].n_reused) == (7, 1)
@@ -50,7 +46,7 @@ def test_nothing_is_run_once_it_is_cancelled(tmp_path: Path) -> None:
     token.cancel()
     with pytest.raises(Cancelled):
         run_study(small(), tmp_path, 1, cancel=token)
-    assert parts(tmp_path) == 0
+    assert n_kept(tmp_path) == 0
 
 
 @pytest.mark.thorough("starts processes")
@@ -59,7 +55,7 @@ def test_processes_are_ended_when_another_thread_cancels(tmp_path: Path) -> None
     many = small(lambda text: QUICKLY + text.replace("trials = 2", "trials = 30"))
     with pytest.raises(Cancelled):
         run_study(many, tmp_path, 2, after, after.token)
-    assert 1 <= parts(tmp_path) < 120
+    assert 1 <= n_kept(tmp_path) < 120
     assert list(tmp_path.rglob("*.tmp")) == []
 
 

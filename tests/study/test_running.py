@@ -64,14 +64,14 @@ def test_the_folder_holds_what_the_design_names(small_results: Path) -> None:
     names = {path.name for path in small_results.iterdir()}
     assert {"study.toml", "study.json", "runs.parquet", "records", "traces", "bounds"} <= names
     assert (small_results / "study.toml").read_text() == TEXT
-    assert list((small_results / "parts").iterdir()) == []
+    assert list((small_results / "fragments").iterdir()) == []
     assert len(list((small_results / "records").iterdir())) == len(list((small_results / "traces").iterdir())) == 4
     assert len(list((small_results / "bounds").iterdir())) == 2
 
 
 def test_every_parquet_file_says_its_schema_version(small_results: Path) -> None:
     for path in small_results.rglob("*.parquet"):
-        assert pl.read_parquet_metadata(path)["schema_version"] == "3"
+        assert pl.read_parquet_metadata(path)["schema_version"] == "4"
 
 
 def test_the_percentage_is_of_the_bound_of_the_world(small_results: Path) -> None:
@@ -223,7 +223,7 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
         ("{", "is damaged: "),
         ("[]", "must be an object"),
         ('{"name": "small", "schema_version": 99}', "found schema version 99"),
-        ('{"name": "small", "schema_version": 3}', "is_finished: is missing"),
+        ('{"name": "small", "schema_version": 4}', "is_finished: is missing"),
     ],
 )
 def test_a_folder_whose_marker_cannot_be_used_is_left_alone(marker: str, words: str, tmp_path: Path) -> None:

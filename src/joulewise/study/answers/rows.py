@@ -13,7 +13,8 @@ from joulewise.study.spec.column import FIRST_COLUMNS, RUNS, Column
 from joulewise.study.spec.parts import Point
 from joulewise.study.spec.run import Run
 from joulewise.study.store.reading import KEY, check_columns
-from joulewise.study.store.store import DONE, FAILED, runs_table
+from joulewise.study.store.store import DONE, FAILED
+from joulewise.study.store.tables import runs_table
 
 if TYPE_CHECKING:
     import polars as pl

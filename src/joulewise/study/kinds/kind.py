@@ -19,6 +19,7 @@ from joulewise.study.spec.run import Run
 from joulewise.study.spec.sections import SUPPLY_SECTION, SYSTEM_SECTION, WORKLOAD_SECTION, build_supply
 from joulewise.study.spec.source import SYSTEM, WORKLOAD, Draw, Section, Source
 from joulewise.study.store.store import Store, Tables
+from joulewise.study.store.tables import results_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -122,6 +123,13 @@ class Kind(ABC):
         """Those of the names of columns that are averaged over trials, in the order of the kind's columns."""
         patterns = dict.fromkeys(column.name for column in self.all_columns() if column.is_metric)
         return [name for pattern in patterns for name in names if fnmatchcase(name, pattern)]
+
+    def in_order(self, names: Sequence[str]) -> list[str]:
+        """The columns of a table of runs: what was run, then what came out, in the order of the kind's columns."""
+        patterns = [column.name for column in self.all_columns()]
+        outcome = results_of(names)
+        ranks = {name: next((i for i, each in enumerate(patterns) if fnmatchcase(name, each)), -1) for name in outcome}
+        return [*(name for name in names if name not in ranks), *sorted(outcome, key=ranks.__getitem__)]
 
     def headings(self) -> dict[str, str]:
         """What stands over the metrics in a report, by name; nothing where the name itself is read out."""

@@ -12,7 +12,7 @@ from joulewise.study.parsing.study import Study
 from joulewise.study.running.needs import disk_bytes, process_bytes, raise_if_too_large
 from joulewise.study.running.pace import pace
 from joulewise.study.running.planning import plan
-from joulewise.study.running.running import missing_runs
+from joulewise.study.running.work import Work, evenly
 from joulewise.study.store.store import Store
 from joulewise.units import count, roughly, size
 
@@ -64,22 +64,22 @@ def estimate(study: Study, folder: Path) -> Estimate:
     store = Store(folder)
     store.check_owner(study.owner)
     runs = plan(study)
-    missing = missing_runs(study, store, runs)
-    raise_if_too_large(study, missing, folder)
+    work = Work(runs, store)
+    raise_if_too_large(study, work, folder)
     workers, slowness = available_cpus(), pace()
-    runs_s = study.kind.seconds(missing, store, study.folder) / min(workers, max(len(missing), 1))
+    runs_s = work.seconds() / min(workers, max(len(work), 1))
     return Estimate(
         n_points=len(study.points),
         n_trials=study.heading.trials,
         n_runs=len(runs),
-        n_missing=len(missing),
-        n_stored=len({run.key for run in runs}) - len(missing),
+        n_missing=len(work),
+        n_stored=work.n_there,
         workers=workers,
         seconds=slowness * (_START_S + runs_s),
         compile_s=0.0 if kernels_are_compiled(study.kind.name) else slowness * _COMPILE_S,
-        report_s=slowness * _REPORT_S if missing else 0.0,
-        bytes=int(disk_bytes(study, runs)),
-        memory_bytes=int((1 + workers) * process_bytes(study, missing)),
+        report_s=slowness * _REPORT_S if len(work) else 0.0,
+        bytes=int(disk_bytes(study, evenly(runs), len(runs))),
+        memory_bytes=int((1 + workers) * process_bytes(study, work.sample())),
     )
 
 

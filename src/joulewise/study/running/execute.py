@@ -1,106 +1,100 @@
-"""Runs spread over local processes: started by spawn, ended with their parent, deaf to Ctrl-C."""
+"""Jobs given to an engine, a few ahead of what it computes, and what comes back passed on."""
 
 from __future__ import annotations
 
-import multiprocessing
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
-from multiprocessing.process import BaseProcess
-from pathlib import Path
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 
-from joulewise.processes import HEED_S, end, follow_parent, for_children, give_back_memory
 from joulewise.progress import CancelToken
-from joulewise.study.kinds.keeping import forget_worlds
-from joulewise.study.running.worker import Finished, Job, do, do_run
-from joulewise.study.spec.run import Run
-from joulewise.study.store.store import FAILED, Store
+from joulewise.study.running.engines.engine import Answer, Engine
+from joulewise.study.running.worker import Job, failure
 
-Report = Callable[[Finished], None]
-Folders = tuple[Path, Path]
-"""Those of the files that the study names, and of its results."""
+Take = Callable[[Answer], None]
+"""Gets every job that was computed, or that no worker survived."""
 
-_JOBS_PER_WORKER = 8
-_LARGEST_JOB = 4
+_TRIES = 3
+"""A run that was lost with so many workers, the last time while nothing else was done, is the reason."""
 
 
-def execute(runs: Sequence[Run], folders: Folders, workers: int, report: Report, cancel: CancelToken) -> None:
-    """Do the runs with this many processes (one: in this process) and report each as it is stored.
-
-    Raises Cancelled as soon as that is asked for: before the next run, or while it waits for processes.
-    """
-    try:
-        _here(runs, folders, report, cancel) if workers == 1 else _there(runs, folders, workers, report, cancel)
-    finally:
-        forget_worlds()
-
-
-def _here(runs: Sequence[Run], folders: Folders, report: Report, cancel: CancelToken) -> None:
-    for job in _jobs(runs, *folders, size=1):
-        cancel.raise_if_cancelled()
-        report(do_run(job.runs[0], job))
-
-
-def _there(runs: Sequence[Run], folders: Folders, workers: int, report: Report, cancel: CancelToken) -> None:
-    forget_worlds()  # processes make their own
-    give_back_memory()
-    size = min(max(len(runs) // (_JOBS_PER_WORKER * workers), 1), _LARGEST_JOB)
-    left = list(_jobs(runs, *folders, size))
-    while left:
-        lost = _in_processes(left, workers, report, cancel)
-        for job in lost[:workers]:  # jobs are begun in order, so these were being done when a process died
-            _one_by_one(job, report, cancel)
-        left = lost[workers:]
-
-
-def _jobs(runs: Sequence[Run], study_folder: Path, results_folder: Path, size: int) -> Iterator[Job]:
-    """Runs of one world together, so that it is built once, in jobs small enough to balance."""
-    worlds: dict[str, list[Run]] = {}
-    for run in runs:
-        worlds.setdefault(run.world_key, []).append(run)
-    for same_world in worlds.values():
-        for start in range(0, len(same_world), size):
-            yield Job(tuple(same_world[start : start + size]), study_folder, results_folder)
-
-
-def _in_processes(jobs: list[Job], workers: int, report: Report, cancel: CancelToken) -> list[Job]:
-    """Do the jobs in a pool; returns those that were lost because a process died."""
-    pool = ProcessPoolExecutor(min(workers, len(jobs)), multiprocessing.get_context("spawn"), initializer=follow_parent)
-    done: set[Job] = set()
-    children: list[BaseProcess] = []
-    try:
-        with for_children() as children:
-            pending: dict[Future[list[Finished]], Job] = {pool.submit(do, job): job for job in jobs}
-        left = set(pending)
-        while left:
+def execute(jobs: Iterator[Job], engine: Engine, take: Take, cancel: CancelToken) -> None:
+    """Have the jobs computed; raises Cancelled as soon as that is asked for."""
+    queue = _Queue(jobs, engine)
+    with engine:
+        while queue.is_busy():
             cancel.raise_if_cancelled()
-            ready, left = wait(left, HEED_S, FIRST_COMPLETED)
-            done |= {pending[future] for future in ready if _collect(future, report)}
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        end(children)
-        raise
-    pool.shutdown()
-    return [job for job in jobs if job not in done]
+            queue.fill()
+            for answer in engine.answers():
+                if done := queue.done(answer):
+                    take(done)
 
 
-def _collect(future: Future[list[Finished]], report: Report) -> bool:
-    """Report the runs of a job that has come back; False when it was lost with its process."""
-    try:
-        finished = future.result()
-    except BrokenProcessPool:
-        return False
-    for run in finished:
-        report(run)
-    return True
+@dataclass
+class _Queue:
+    """The jobs that are to be computed, in order, but for those that wait.
 
+    Jobs of a world whose bound is being proven wait for that, so that it is proven once. A job that was lost with its
+    worker is done again in smaller ones, and at last each run alone, so that it is known which one a worker dies of.
+    """
 
-def _one_by_one(job: Job, report: Report, cancel: CancelToken) -> None:
-    """Do each run of a lost job in a process of its own, and store those whose process dies as failed."""
-    for run in job.runs:
-        alone = replace(job, runs=(run,))
-        if _in_processes([alone], 1, report, cancel):
-            error = "the process that ran it died; was it out of memory?"
-            Store(job.results_folder).write_part(run, {"status": FAILED, "error": error})
-            report(Finished(run.key, error))
+    jobs: Iterator[Job]
+    engine: Engine
+    n_out: int = 0
+    ready: deque[Job] = field(default_factory=deque)
+    alone: deque[Job] = field(default_factory=deque)
+    opening: dict[str, list[Job]] = field(default_factory=dict)
+
+    def is_busy(self) -> bool:
+        """Whether jobs are computed, or wait for that."""
+        return bool(self.n_out or self.alone or self._next_is_there())
+
+    def fill(self) -> None:
+        """Give the engine as many jobs as it should have."""
+        while self.n_out < self.engine.n_ahead and self._next_is_there():
+            self._submit(self.ready.popleft())
+        if not self.n_out:
+            self._submit(self.alone.popleft())
+
+    def done(self, answer: Answer) -> Answer | None:
+        """The answer to be passed on, if a job need not be done again."""
+        self.n_out -= 1
+        job = answer.job
+        if not answer.lost:
+            self._opened(job)
+            return answer
+        again = replace(job, n_lost=job.n_lost + 1)
+        if len(job.runs) > 1:
+            middle = len(job.runs) // 2
+            self.ready += [replace(again, runs=job.runs[:middle]), replace(again, runs=job.runs[middle:], opens=False)]
+        elif again.n_lost < _TRIES - 1:
+            self.ready.append(again)
+        elif again.n_lost < _TRIES:
+            self.alone.append(again)
+        else:
+            self._opened(job)
+            return Answer(job, [failure(answer.lost)])
+        return None
+
+    def _submit(self, job: Job) -> None:
+        self.engine.submit(job)
+        self.n_out += 1
+
+    def _opened(self, job: Job) -> None:
+        """Let the jobs go on that waited for the first one of their world."""
+        if job.opens:
+            self.ready.extendleft(reversed(self.opening.pop(job.runs[0].world_key, [])))
+
+    def _next_is_there(self) -> bool:
+        """Whether a job can be given, with those that must wait put where they do."""
+        while not self.ready and sum(map(len, self.opening.values())) < self.engine.n_ahead:
+            job = next(self.jobs, None)
+            if job is None:
+                break
+            world = job.runs[0].world_key
+            if world in self.opening:
+                self.opening[world].append(job)
+                continue
+            if job.opens:
+                self.opening[world] = []
+            self.ready.append(job)
+        return bool(self.ready)

@@ -10,15 +10,17 @@ from joulewise import units
 from joulewise.errors import Problem, raise_if_any
 from joulewise.processes import memory_limit
 from joulewise.study.parsing.study import Study
+from joulewise.study.running.work import Work
 from joulewise.study.spec.run import Run
 
 _PROCESS_BYTES = 300e6
 _REPORT_BYTES, _TABLE_BYTES, _RUN_BYTES = 1.7e6, 50e3, 300
 
 
-def disk_bytes(study: Study, runs: Sequence[Run]) -> float:
-    """The bytes of a results folder with these runs and its report."""
-    return _REPORT_BYTES + _TABLE_BYTES + _RUN_BYTES * len(runs) + study.kind.size(runs, study.folder)
+def disk_bytes(study: Study, runs: Sequence[Run], n_runs: int) -> float:
+    """The bytes of a results folder with so many runs, such as these, and its report."""
+    details = study.kind.size(runs, study.folder) * n_runs / max(len(runs), 1)
+    return _REPORT_BYTES + _TABLE_BYTES + _RUN_BYTES * n_runs + details
 
 
 def process_bytes(study: Study, runs: Sequence[Run]) -> float:
@@ -26,10 +28,11 @@ def process_bytes(study: Study, runs: Sequence[Run]) -> float:
     return _PROCESS_BYTES + study.kind.memory(runs, study.folder)
 
 
-def raise_if_too_large(study: Study, runs: Sequence[Run], folder: Path) -> None:
-    """InputError when one of the runs needs more memory, or all of them more disk, than there is."""
-    if runs:
-        raise_if_any(_problems(study, folder, process_bytes(study, runs), disk_bytes(study, runs)))
+def raise_if_too_large(study: Study, work: Work, folder: Path) -> None:
+    """InputError when one of the runs that are left needs more memory, or all of them more disk, than there is."""
+    if len(work):
+        runs = work.sample()
+        raise_if_any(_problems(study, folder, process_bytes(study, runs), disk_bytes(study, runs, len(work))))
 
 
 def _problems(study: Study, folder: Path, memory: float, disk: float) -> Iterator[Problem]:

@@ -1,40 +1,136 @@
-"""The runs of a study: worlds x decisions x trials, each with the key that resume and reuse go by."""
+"""The runs of a study: worlds x decisions x trials, made when asked for, with the keys that resume and reuse go by."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator
-from operator import attrgetter
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, islice
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from joulewise.study.parsing.study import Study
 from joulewise.study.spec.parts import Fingerprints, Point, WorldParts
 from joulewise.study.spec.run import Run
 
+if TYPE_CHECKING:
+    import polars as pl
 
-def plan(study: Study, has_gpu: bool | None = None) -> tuple[Run, ...]:
-    """Every run of the study, point by point, trials fastest, as computed with or without a GPU, by default here.
+_PIECE = 20_000
+"""How many runs are there at once while they are tabled."""
+
+
+def plan(study: Study, has_gpu: bool | None = None) -> Plan:
+    """Every run of the study, as computed with or without a GPU, by default here."""
+    return Plan(study, has_gpu)
+
+
+class _World(NamedTuple):
+    """What all runs in the worlds of some sections share."""
+
+    parts: WorldParts
+    is_random: bool
+    files: tuple[tuple[str, str], ...]
+
+
+class _Ways(NamedTuple):
+    """What all trials of a point share."""
+
+    point: Point
+    world: _World
+    settled: Point
+    bound: str
+    files: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Plan(Sequence[Run]):
+    """The runs of a study, point by point, trials fastest.
 
     Where nothing is random, trials would repeat one run and feign certainty: such a point is run once.
     """
-    fingerprints = Fingerprints(study.folder, study.kind.identity_of, study.kind.version)
-    by_world = itertools.groupby(study.points, key=attrgetter("world"))
-    runs = (_runs(study, fingerprints, parts, points, has_gpu) for parts, points in by_world)
-    return tuple(itertools.chain.from_iterable(runs))
 
+    study: Study
+    has_gpu: bool | None = None
 
-def _runs(
-    study: Study, fingerprints: Fingerprints, parts: WorldParts, points: Iterable[Point], has_gpu: bool | None
-) -> Iterator[Run]:
-    """The runs of points that share a world, whose keys and files are looked up once for all of them."""
-    kind, heading = study.kind, study.heading
-    is_random, files, seed = kind.is_random(parts), fingerprints.of_files(parts), heading.seed
-    keys = [fingerprints.of_world(parts, seed, trial, is_random) for trial in range(heading.trials)]
-    for point in points:
-        bound, settled = kind.bound(point, heading.bound), kind.settled(point, has_gpu)
-        of_decision = fingerprints.of_files((point.decision,))
-        read = tuple(dict.fromkeys((*files, *of_decision))) if of_decision else files
-        varies = heading.trials == 1 or is_random or kind.draws(point, study.folder)
-        for trial in range(heading.trials if varies else 1):
-            key = fingerprints.of_run(keys[trial], settled, seed, trial, bound)
-            keeps = trial == 0 if heading.keep == "first" else heading.keep == "all"
-            yield Run(key, keys[trial], point, seed, trial, keeps, bound, read)
+    def __iter__(self) -> Iterator[Run]:
+        return (run for ways in self._all_ways() for run in self._runs(ways))
+
+    def __len__(self) -> int:
+        return self._ends[-1]
+
+    @overload
+    def __getitem__(self, at: int) -> Run: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Run]: ...
+    def __getitem__(self, at: int | slice) -> Run | Sequence[Run]:
+        if isinstance(at, slice):
+            return [self[i] for i in range(*at.indices(len(self)))]
+        if not -len(self) <= at < len(self):
+            raise IndexError(at)
+        at %= len(self)
+        number = bisect_right(self._ends, at)
+        trial = at - (self._ends[number - 1] if number else 0)
+        return self._run(self._ways(self.study.points[number]), trial)
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """The runs by their keys: `run`, `world`, `bound`, and whether details are to be kept (`keep`)."""
+        import polars as pl
+
+        left, pieces = iter(self), []
+        while piece := list(islice(left, _PIECE)):
+            cells = ([run.key, run.world_key, run.bound, run.keep] for run in piece)
+            pieces.append(pl.DataFrame(cells, ["run", "world", "bound", "keep"], orient="row"))
+        return pl.concat(pieces)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The files that runs read, by the names the study gives, with the hash of their content."""
+        _ = self.table  # of which all runs are made
+        return self._fingerprints.contents()
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """Where the runs of each point end."""
+        return list(accumulate(map(self._n_trials, self._all_ways())))
+
+    @cached_property
+    def _fingerprints(self) -> Fingerprints:
+        kind = self.study.kind
+        return Fingerprints(self.study.folder, kind.identity_of, kind.version)
+
+    def _all_ways(self) -> Iterator[_Ways]:
+        return map(self._ways, self.study.points)
+
+    def _ways(self, point: Point) -> _Ways:
+        kind, world = self.study.kind, self._world(point.world)
+        own = self._fingerprints.of_files((point.decision,))
+        files = tuple(dict.fromkeys((*world.files, *own))) if own else world.files
+        bound = kind.bound(point, self.study.heading.bound)
+        return _Ways(point, world, kind.settled(point, self.has_gpu), bound, files)
+
+    def _world(self, parts: WorldParts) -> _World:
+        """What is known of a world; that of the last point is at hand."""
+        if not self._last or self._last[0].parts is not parts:
+            self._last[:] = [_World(parts, self.study.kind.is_random(parts), self._fingerprints.of_files(parts))]
+        return self._last[0]
+
+    @cached_property
+    def _last(self) -> list[_World]:
+        return []
+
+    def _n_trials(self, ways: _Ways) -> int:
+        heading, kind = self.study.heading, self.study.kind
+        varies = heading.trials == 1 or ways.world.is_random or kind.draws(ways.point, self.study.folder)
+        return heading.trials if varies else 1
+
+    def _runs(self, ways: _Ways) -> Iterable[Run]:
+        return (self._run(ways, trial) for trial in range(self._n_trials(ways)))
+
+    def _run(self, ways: _Ways, trial: int) -> Run:
+        seed, keep, found = self.study.heading.seed, self.study.heading.keep, self._fingerprints
+        world_key = found.of_world(ways.world.parts, seed, trial, ways.world.is_random)
+        key = found.of_run(world_key, ways.settled, seed, trial, ways.bound)
+        keeps = trial == 0 if keep == "first" else keep == "all"
+        return Run(key, world_key, ways.point, seed, trial, keeps, ways.bound, ways.files)

@@ -19,12 +19,16 @@ from joulewise.processes import available_cpus
 from joulewise.progress import CancelToken, Progress
 from joulewise.study.answers.results import Results
 from joulewise.study.parsing.study import Study
+from joulewise.study.running.engines.engine import Answer, Engine
+from joulewise.study.running.engines.here import Here
+from joulewise.study.running.engines.processes import Processes
 from joulewise.study.running.execute import execute
 from joulewise.study.running.needs import raise_if_too_large
-from joulewise.study.running.planning import plan
-from joulewise.study.running.worker import Finished
+from joulewise.study.running.planning import Plan, plan
+from joulewise.study.running.work import Work
 from joulewise.study.spec.parts import RESULTS_VERSION
-from joulewise.study.spec.run import Run
+from joulewise.study.store.journal import Journal
+from joulewise.study.store.merging import merge
 from joulewise.study.store.store import OF_COMPUTING, Store
 from joulewise.units import count
 
@@ -42,81 +46,88 @@ def run_study(
     workers: int | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
     cancel: CancelToken | None = None,
+    engine: Engine | None = None,
 ) -> Results:
     """Run what is missing of a study in `workers` processes (all processors by default) and merge everything.
 
-    The results are the same for any number of workers; where nothing changed since they were written, nothing is
-    written again. `on_progress` is called in this thread when runs finish. When
+    The results are the same for any number of workers and any engine; where nothing changed since they were written,
+    nothing is written again. `on_progress` is called in this thread when runs finish. When
     interrupted, or cancelled by `cancel`, finished runs are kept and the next call goes on from there. Raises Cancelled
     then, and InputError when the folder belongs to something else or is being written, or when there is not so much
     memory or disk.
     """
-    workers, cancel = _checked_workers(workers), cancel or CancelToken()
+    engine, cancel = engine or local_engine(workers), cancel or CancelToken()
     store = Store(Path(folder or default_folder(study)))
     store.check_owner(study.owner)
     runs = plan(study)
     with locked(store.folder):
         remove_leftovers(store.folder)
-        missing = missing_runs(study, store, runs)
-        about = _about(study, store, runs, is_computed=bool(missing))
-        if not missing and store.holds(study.owner, runs, about):
-            _counter(missing, runs, on_progress)
+        work = Work(runs, store)
+        about = _about(study, store, runs, is_computed=len(work) > 0)
+        counter = _Counter(work, on_progress)
+        if not len(work) and store.holds(study.owner, runs.table["run"], about):
             return Results(store.folder, study, store.read_table(store.runs_file), store.marker() or about)
-        raise_if_too_large(study, missing, store.folder)
+        raise_if_too_large(study, work, store.folder)
         store.claim(study.owner, about)
-        began = time.perf_counter()
-        try:
-            execute(missing, (study.folder, store.folder), workers, _counter(missing, runs, on_progress), cancel)
-        finally:
-            remove_leftovers(store.folder)  # of processes that were ended
-        about["seconds"] += time.perf_counter() - began
-        table = store.finish(study.owner, runs, about)
-    return Results(store.folder, study, table, about)
+        about["seconds"] += _computed(work, engine, counter, cancel)
+        store.begin(study.owner, about)
+        merge(store, runs, runs.table["run"], study.kind.in_order)
+        store.finish(study.owner, about)
+        return Results(store.folder, study, store.read_table(store.runs_file), about)
 
 
-def missing_runs(study: Study, store: Store, runs: tuple[Run, ...]) -> list[Run]:
-    """The runs that must be computed, each computation once."""
-    results, details = store.results(), study.kind.tables
-    by_key: dict[str, Run] = {}
-    for run in runs:
-        same = by_key.get(run.key)
-        if same is None or (run.keep and not same.keep):
-            by_key[run.key] = run
-    return [run for run in by_key.values() if not store.is_finished(run, results.get(run.key), details)]
-
-
-def _counter(
-    missing: list[Run], runs: tuple[Run, ...], on_progress: Callable[[Progress], None]
-) -> Callable[[Finished], None]:
-    """What counts finished runs and passes the count on; says at once how many there are."""
-    progress = Progress(len(missing), 0, 0, len({run.key for run in runs}) - len(missing))
-    on_progress(progress)
-
-    def report(finished: Finished) -> None:
-        nonlocal progress
-        n_failed = progress.n_failed + (finished.error is not None)
-        progress = replace(progress, n_done=progress.n_done + 1, n_failed=n_failed)
-        on_progress(progress)
-
-    return report
-
-
-def _checked_workers(workers: int | None) -> int:
-    if workers is None:
-        return available_cpus()
-    if not 1 <= workers <= MAX_WORKERS:
+def local_engine(workers: int | None) -> Engine:
+    """What computes runs on this machine: processes, or this one where one is enough."""
+    if workers is not None and not 1 <= workers <= MAX_WORKERS:
         raise InputError(Problem("workers", f"found {workers}", f"must be from 1 to {MAX_WORKERS:,}"))
-    return workers
+    workers = workers or available_cpus()
+    return Here() if workers == 1 else Processes(workers)
 
 
-def _about(study: Study, store: Store, runs: tuple[Run, ...], *, is_computed: bool) -> dict[str, Any]:
+def _computed(work: Work, engine: Engine, counter: _Counter, cancel: CancelToken) -> float:
+    """Have the work done and its rows stored; how many seconds that took."""
+    began = time.perf_counter()
+    with Journal(work.store) as journal:
+
+        def take(answer: Answer) -> None:
+            pairs = zip(answer.job.runs, answer.results, strict=True)
+            journal.append([{**run.cells(), **result} for run, result in pairs])
+            counter.count(answer, engine.n_workers)
+
+        try:
+            execute(work.jobs(engine.n_workers, engine.most_runs), engine, take, cancel)
+        finally:
+            remove_leftovers(work.store.folder)  # of processes that were ended
+    return time.perf_counter() - began
+
+
+class _Counter:
+    """Counts finished runs and passes the count on; says at once how many there are."""
+
+    def __init__(self, work: Work, on_progress: Callable[[Progress], None]) -> None:
+        self.progress, self.on_progress = Progress(len(work), 0, 0, work.n_there), on_progress
+        self._began = time.perf_counter()
+        on_progress(self.progress)
+
+    def count(self, answer: Answer, n_workers: int) -> None:
+        """Count the runs of a job."""
+        seconds = time.perf_counter() - self._began
+        for result in answer.results:
+            n_done, n_failed = self.progress.n_done + 1, self.progress.n_failed + (result["error"] is not None)
+            self.progress = replace(
+                self.progress, n_done=n_done, n_failed=n_failed, seconds=seconds, n_workers=n_workers
+            )
+            self.on_progress(self.progress)
+
+
+def _about(study: Study, store: Store, runs: Plan, *, is_computed: bool) -> dict[str, Any]:
     """What the folder says of itself: versions, machine, where files were found and what they held.
 
     Where nothing is computed, who computed it stays: results may have come from another machine.
     """
     earlier = store.marker() or {}
     stays = {} if is_computed else {key: earlier[key] for key in OF_COMPUTING if key in earlier}
-    files = dict(sorted({file for run in runs for file in run.files}))
+    files = runs.files
     return {
         "joulewise": __version__,
         "results_version": RESULTS_VERSION,

@@ -1,7 +1,8 @@
-"""What a worker process does: build a world once, decide in it run by run, write each run's part file."""
+"""What a worker does with a job: build its world once, decide in it run by run, and say what came out."""
 
 from __future__ import annotations
 
+import errno
 import math
 import time
 import traceback
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from joulewise.errors import InputError, JoulewiseError
-from joulewise.files import sha256_of
+from joulewise.files import refusal_code, sha256_of
 from joulewise.kernels.jit import mark_kernels_compiled
 from joulewise.study.kinds.case import Case
 from joulewise.study.kinds.keeping import kept_world
@@ -19,38 +20,46 @@ from joulewise.study.spec.run import Run
 from joulewise.study.spec.source import Draw
 from joulewise.study.store.store import DONE, FAILED, Result, Store
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+"""What ends a study, as no run could be stored."""
+
 
 @dataclass(frozen=True)
 class Job:
-    """Runs on one world, done by one worker after each other."""
+    """Runs on one world, done by one worker after each other; one that `opens` a world has to prove its bound.
+
+    `n_lost` is how often it was lost with a worker.
+    """
 
     runs: tuple[Run, ...]
     study_folder: Path
     results_folder: Path
+    opens: bool = False
+    n_lost: int = 0
 
 
-@dataclass(frozen=True)
-class Finished:
-    """That a run is stored, and how it went."""
+def do(job: Job) -> list[Result]:
+    """What comes out of the runs of a job; one that fails has its error, and the others go on.
 
-    key: str
-    error: str | None
-
-
-def do(job: Job) -> list[Finished]:
-    """Do the runs of a job; a run that fails is stored with its error and the others go on."""
-    return [do_run(run, job) for run in job.runs]
+    Proofs and details are written to the results folder; rows are for whoever gave the job to store.
+    """
+    return [_do_run(run, job) for run in job.runs]
 
 
-def do_run(run: Run, job: Job) -> Finished:
-    """Compute and store one run."""
-    store = Store(job.results_folder)
+def failure(why: str) -> Result:
+    """What comes out of a run that fails."""
+    return {"status": FAILED, "error": why}
+
+
+def _do_run(run: Run, job: Job) -> Result:
     try:
-        result = _compute(run, job, store)
+        return _compute(run, job, Store(job.results_folder))
+    except OSError as error:
+        if refusal_code(error) in _NO_ROOM:
+            raise
+        return failure(reason_of(error))
     except Exception as error:  # whatever a user's heuristic raises must not stop the other runs
-        result = {"status": FAILED, "error": reason_of(error)}
-    store.write_part(run, result)
-    return Finished(run.key, result["error"])
+        return failure(reason_of(error))
 
 
 def _compute(run: Run, job: Job, store: Store) -> Result:

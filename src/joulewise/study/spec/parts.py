@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from json.encoder import encode_basestring_ascii
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from joulewise.files import sha256_of
 from joulewise.policies.user_files import is_file_spec
@@ -133,6 +133,20 @@ class Point:
         return (*self.world, self.decision)
 
 
+_Key, _Value = TypeVar("_Key"), TypeVar("_Value")
+
+
+class _Recent(dict[_Key, _Value]):
+    """A dictionary of the last so many things, as a study may have millions."""
+
+    most = 10_000
+
+    def __setitem__(self, key: _Key, value: _Value) -> None:
+        if len(self) >= self.most:
+            del self[next(iter(self))]
+        super().__setitem__(key, value)
+
+
 class Fingerprints:
     """Identities of worlds and runs: hashes of resolved values, with content in place of file names.
 
@@ -146,9 +160,9 @@ class Fingerprints:
         self.folder = folder
         self.identity_of = identity_of
         self._versions = (version,) if version else ()
-        self._parts: dict[Part, str] = {}
-        self._worlds: dict[tuple[WorldParts, tuple[str, ...]], str] = {}
-        self._files: dict[Part, tuple[tuple[str, str], ...]] = {}
+        self._parts = _Recent[Part, str]()
+        self._worlds = _Recent[tuple[WorldParts, tuple[str, ...]], str]()
+        self._files = _Recent[Part, tuple[tuple[str, str], ...]]()
         self._contents: dict[str, str | None] = {}
 
     def of_world(self, parts: WorldParts, seed: int, trial: int, is_random: bool) -> str:
@@ -165,6 +179,10 @@ class Fingerprints:
     def of_files(self, parts: Iterable[Part]) -> tuple[tuple[str, str], ...]:
         """The files that runs of these sections read, by the names the study gives, with the hash of their content."""
         return tuple(dict.fromkeys(itertools.chain.from_iterable(map(self._files_of, parts))))
+
+    def contents(self) -> dict[str, str]:
+        """All files that were looked up and are there, by name, with the hash of their content."""
+        return {name: content for name, content in sorted(self._contents.items()) if content is not None}
 
     def _files_of(self, part: Part) -> tuple[tuple[str, str], ...]:
         """The files that a section names, with the hash of their content."""

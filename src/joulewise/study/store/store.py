@@ -1,4 +1,4 @@
-"""A results folder: one part file per finished run, merged into one table; nothing is ever half written.
+"""The files of a results folder; nothing is ever half written.
 
 `study.json` marks the folder as ours and names its study. Runs are found again by their key, so that a
 changed study computes only what is new; runs that it no longer asks for are set aside, not lost.
@@ -9,24 +9,24 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from joulewise.errors import InputError, Problem
-from joulewise.files import sha256_of, write_atomic
-from joulewise.parquet import sealed
+from joulewise.files import replacing, sha256_of, write_atomic
+from joulewise.parquet import seal, sealed
 from joulewise.reading import parsed, read_any_object, read_object
 from joulewise.study.spec.run import Run
-from joulewise.study.store.reading import Marker, StoredProof, StoredRow, read_parquet
+from joulewise.study.store.reading import Marker, StoredProof, read_parquet
 
 if TYPE_CHECKING:
     import polars as pl
 
 Found = TypeVar("Found")
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Raised whenever a file of a results folder changes its meaning."""
 
 MARKER = "study.json"
@@ -34,8 +34,6 @@ _FOLDER_AGAIN = "remove the folder and run the study again"
 DONE, FAILED = "done", "failed"
 NO_BOUND = "none"
 """The bound of runs for which none is proven."""
-_IDENTITY = ("run", "world", "variant", "trial", "seed")
-_TEXT = ("variant", "error", "verdict")
 OF_COMPUTING = ("run_at", "seconds", "machine", "python")
 """What the marker says of computing alone, which does not change where nothing is computed."""
 
@@ -77,8 +75,18 @@ class Store:
     def study_file(self) -> Path:
         return self.folder / "study.toml"
 
-    def part_file(self, key: str) -> Path:
-        return self.folder / "parts" / f"{key}.json"
+    @property
+    def journal_file(self) -> Path:
+        """The newest rows, a line each."""
+        return self.folder / "fragments" / "journal.jsonl"
+
+    def fragment_file(self, number: int) -> Path:
+        """Rows that are not merged yet, in the order in which runs finished."""
+        return self.folder / "fragments" / f"{number:06}.parquet"
+
+    def fragment_files(self) -> list[Path]:
+        """All of them, from the oldest on."""
+        return sorted((self.folder / "fragments").glob("[0-9]*.parquet"))
 
     def proof_file(self, world_key: str, kind: str) -> Path:
         return self.folder / "bounds" / f"{world_key}.{kind}.json"
@@ -127,20 +135,21 @@ class Store:
             self._mark(owner, details, is_finished=False)
             write_atomic(self.study_file, owner.source)
 
-    def finish(self, owner: Owner, runs: Sequence[Run], details: Mapping[str, Any]) -> pl.DataFrame:
-        """Replace the table of runs and the heading together: no reader gets one with an older other."""
+    def begin(self, owner: Owner, details: Mapping[str, Any]) -> None:
+        """Mark the folder as being rewritten: no reader gets a table with an older heading."""
         self._mark(owner, details, is_finished=False)
-        table = self.merge(runs)
+
+    def finish(self, owner: Owner, details: Mapping[str, Any]) -> None:
+        """Mark the folder as finished, with the heading of its new table."""
         write_atomic(self.study_file, owner.source)
         self._mark(owner, details, is_finished=True)
-        return table
 
-    def holds(self, owner: Owner, runs: Sequence[Run], details: Mapping[str, Any]) -> bool:
-        """Whether the folder says all this already, of these runs, so that it need not be written again."""
-        marker, table = self.marker() or {}, self._tabled_keys()
+    def holds(self, owner: Owner, runs: pl.Series, details: Mapping[str, Any]) -> bool:
+        """Whether the folder says all this already, of runs with these keys, so that it need not be written again."""
+        marker = self.marker() or {}
         says = {key: value for key, value in details.items() if key not in OF_COMPUTING}
         is_same = self._holds_text(owner.source) and marker.items() >= {"is_finished": True, **says}.items()
-        return is_same and table == [run.key for run in runs]
+        return is_same and self.read_table(self.runs_file, ["run"])["run"].equals(runs)
 
     def stamp(self) -> str:
         """What tells finished results from all others: a hash of their heading and their table of runs."""
@@ -150,16 +159,17 @@ class Store:
         marker = {"schema_version": SCHEMA_VERSION, "name": owner.name, "is_finished": is_finished, **details}
         write_atomic(self.folder / MARKER, json.dumps(marker, indent=2) + "\n")
 
-    def write_part(self, run: Run, result: Result) -> None:
-        """Store what was run and what came out."""
-        part = {"schema_version": SCHEMA_VERSION, **run.cells(), **result}
-        write_atomic(self.part_file(run.key), json.dumps(part, allow_nan=False) + "\n")
-
     def write_table(self, path: Path, table: pl.DataFrame) -> None:
         """Store a table as Parquet, with the schema version in its metadata, sealed by its place in the folder."""
         buffer = io.BytesIO()
         table.write_parquet(buffer, metadata={"schema_version": str(SCHEMA_VERSION)})
         write_atomic(path, sealed(buffer.getvalue(), self._name(path)))
+
+    def sink_table(self, path: Path, table: pl.LazyFrame) -> None:
+        """Store a table that need not fit into memory, likewise."""
+        with replacing(path) as temporary:
+            table.sink_parquet(temporary, metadata={"schema_version": str(SCHEMA_VERSION)})
+            seal(temporary, self._name(path))
 
     def read_table(
         self, path: Path, columns: Iterable[str] | None = None, *, must_be_sealed: bool = True
@@ -183,15 +193,6 @@ class Store:
         stored = {"schema_version": SCHEMA_VERSION, "world": world_key, "proof": proof}
         write_atomic(self.proof_file(world_key, kind), json.dumps(stored) + "\n")
 
-    def results(self) -> dict[str, Result]:
-        """The results of all runs ever finished here, by run key; parts are newer than tables."""
-        found = {**self._tabled(self.earlier_file), **self._tabled(self.runs_file)}
-        for path in sorted((self.folder / "parts").glob("*.json")):
-            part = read_object(path, StoredRow)
-            del part["schema_version"]
-            found[part["run"]] = part
-        return found
-
     def write_details(self, run: Run, tables: Tables) -> None:
         """Store the detail tables of a run."""
         for name, table in tables.items():
@@ -201,44 +202,6 @@ class Store:
         """The detail tables of a run that are there, by their names."""
         return {path.parent.name: path for path in sorted(self.folder.glob(f"*/{key}.parquet"))}
 
-    def _has_details(self, run: Run, names: Sequence[str]) -> bool:
-        return all(self.detail_file(name, run.key).is_file() for name in names)
-
-    def is_finished(self, run: Run, result: Result | None, details: Sequence[str]) -> bool:
-        """Whether a run need not be computed: it is done, its bound is proven, and its details are there if kept."""
-        if result is None or result["status"] != DONE or not self._has_bound(run):
-            return False
-        return not run.keep or self._has_details(run, details)
-
-    def _has_bound(self, run: Run) -> bool:
-        """Whether what proves the bound of its world is there, whatever the kind of study, if there is to be one."""
-        if run.bound == NO_BOUND:
-            return True
-        files = (self.proof_file(run.world_key, run.bound), self.certificate_file(run.world_key, run.bound))
-        return any(path.is_file() for path in files)
-
-    def merge(self, runs: Sequence[Run]) -> pl.DataFrame:
-        """Write the table of the study's runs from all parts, then delete the parts; returns the table."""
-        results = self.results()
-        table = runs_table({**run.cells(), **_result_of(results[run.key])} for run in runs if run.key in results)
-        wanted = {run.key for run in runs}
-        others = runs_table(row for key, row in results.items() if key not in wanted)
-        if not others.is_empty():
-            self.write_table(self.earlier_file, others)
-        self.write_table(self.runs_file, table)
-        for path in (self.folder / "parts").glob("*.json"):
-            path.unlink()
-        return table
-
-    def _tabled(self, path: Path) -> dict[str, Result]:
-        if not path.is_file():
-            return {}
-        rows = self.read_table(path).iter_rows(named=True)
-        return {row["run"]: row for row in rows}
-
-    def _tabled_keys(self) -> list[str]:
-        return self.read_table(self.runs_file, ["run"])["run"].to_list() if self.runs_file.is_file() else []
-
     def _holds_text(self, source: str) -> bool:
         return self.study_file.is_file() and self.study_file.read_bytes() == source.encode()
 
@@ -246,33 +209,6 @@ class Store:
         return self.folder.is_dir() and any(path.name != ".lock" for path in self.folder.iterdir())
 
 
-def _result_of(row: Mapping[str, Any]) -> Result:
-    """The columns of a row that came out of the run, not those that say what was run."""
-    return {key: value for key, value in row.items() if not _is_study_key(key) and key not in _IDENTITY}
-
-
-def _is_study_key(name: str) -> bool:
-    """Whether a column is a key of the study, such as manager.policy; names of groups and levels follow a colon."""
-    return "." in name.partition(":")[0]
-
-
 def _path_of(marker: Mapping[str, Any]) -> Path:
     """Where the study file that a marker names was."""
     return Path(marker["study_folder"], marker["study_file"])
-
-
-def _column_group(name: str) -> int:
-    """Who, then what was run, then what came out."""
-    return 0 if name in _IDENTITY else 1 if _is_study_key(name) else 2
-
-
-def runs_table(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """The rows of runs as a table whose empty columns have a type that every reader of Parquet knows."""
-    import polars as pl
-
-    table = pl.DataFrame(list(rows), infer_schema_length=None)
-    names: list[str] = sorted(table.columns, key=_column_group)
-    empty = [name for name, kind in table.schema.items() if kind == pl.Null]
-    texts = [name for name in empty if name in _TEXT or _is_study_key(name)]
-    numbers = [name for name in empty if name not in texts]
-    return table.select(names).with_columns(pl.col(texts).cast(pl.String), pl.col(numbers).cast(pl.Float64))

@@ -18,7 +18,8 @@ from joulewise.study.running.planning import plan
 from joulewise.study.searches.judging import judge_cells
 from joulewise.study.spec.parts import Part
 from joulewise.study.spec.run import Run
-from joulewise.study.store.store import FAILED, Store, runs_table
+from joulewise.study.store.store import FAILED, Store
+from joulewise.study.store.tables import runs_table
 from joulewise.study.verifying.judge import Judge, StoredRun
 
 
@@ -153,11 +154,10 @@ def _is_in(path: Path, places: Iterable[Path]) -> bool:
     return path.is_file() and any(path.resolve().is_relative_to(place.resolve()) for place in places)
 
 
-def _planned(results: Results) -> tuple[Run, ...]:
+def _planned(results: Results) -> Sequence[Run]:
     """The runs of the stored study; InputError when the files it names are not those it was run with."""
-    stored = results.runs["run"].to_list()
     plans = (plan(results.study, has_gpu) for has_gpu in (None, False, True))
-    runs = next((runs for runs in plans if [run.key for run in runs] == stored), None)
+    runs = next((runs for runs in plans if runs.table["run"].equals(results.runs["run"])), None)
     if runs is None:
         files = ", ".join(results.about["files"]) or "this version of Joulewise"
         found = "holds runs of other inputs than the stored study now gives"

@@ -1,0 +1,1 @@
+"""Who computes jobs: this process, local processes."""

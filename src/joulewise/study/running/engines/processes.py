@@ -1,0 +1,69 @@
+"""Jobs computed by local processes: started by spawn, ended with their parent, deaf to Ctrl-C."""
+
+from __future__ import annotations
+
+import multiprocessing
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.process import BaseProcess
+
+from joulewise.processes import HEED_S, end, follow_parent, for_children, give_back_memory
+from joulewise.study.kinds.keeping import forget_worlds
+from joulewise.study.running.engines.engine import Answer, Engine
+from joulewise.study.running.worker import Job, do
+from joulewise.study.store.store import Result
+
+_DIED = "the process that ran it died; was it out of memory?"
+
+
+class Processes(Engine):
+    """A pool of processes; when one dies, the jobs of all of them are lost, and the next job finds a new pool."""
+
+    def __init__(self, workers: int) -> None:
+        self._n_workers = workers
+        self._pool: ProcessPoolExecutor | None = None
+        self._children: list[BaseProcess] = []
+        self._pending: dict[Future[list[Result]], Job] = {}
+
+    @property
+    def n_workers(self) -> int:
+        """The number of processes."""
+        return self._n_workers
+
+    def __enter__(self) -> Processes:
+        forget_worlds()  # processes make their own
+        give_back_memory()
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=error is None, cancel_futures=True)
+        if error is not None:
+            end(self._children)
+
+    def submit(self, job: Job) -> None:
+        """Give a job to the pool, which starts a process for it where one is wanting."""
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(
+                self._n_workers, multiprocessing.get_context("spawn"), initializer=follow_parent
+            )
+            self._children = []
+        with for_children() as children:
+            self._pending[self._pool.submit(do, job)] = job
+        self._children += children
+
+    def answers(self) -> list[Answer]:
+        """What came back, or was lost because a process died."""
+        ready, _ = wait(self._pending, HEED_S, FIRST_COMPLETED)
+        answers = [self._answer(future) for future in ready]
+        if any(answer.lost for answer in answers):
+            answers += [self._answer(future) for future in list(self._pending)]  # which ends at once
+            self._pool = None
+        return answers
+
+    def _answer(self, future: Future[list[Result]]) -> Answer:
+        job = self._pending.pop(future)
+        try:
+            return Answer(job, future.result())
+        except BrokenProcessPool:
+            return Answer(job, [], _DIED)

@@ -1,0 +1,137 @@
+"""What is left of a plan: each computation once, those of a world together, cut into jobs of about equal cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from joulewise.study.running.planning import Plan
+from joulewise.study.running.worker import Job
+from joulewise.study.spec.parts import Part, WorldParts
+from joulewise.study.spec.run import Run
+from joulewise.study.store.store import NO_BOUND, Store
+from joulewise.study.store.stored import Stored
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Item = TypeVar("Item")
+
+_ALL = 2_000
+"""Costs of so many runs are found one by one; beyond, those of as many are drawn evenly."""
+_UNKNOWN_S = 1.0
+"""What a run is taken to cost where its kind does not say."""
+_JOBS_PER_WORKER = 16
+_LEAST_S, _MOST_S = 0.5, 5.0
+"""Jobs cost at least and at most so much, as far as runs allow it: worth sending, and little is lost with one."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """The runs of a plan that must be computed, given what a folder holds."""
+
+    plan: Plan
+    store: Store
+
+    @cached_property
+    def n_there(self) -> int:
+        """How many computations need not be done."""
+        return self.plan.table["run"].n_unique() - len(self)
+
+    def __len__(self) -> int:
+        return self._left.height
+
+    def sample(self, n: int = _ALL) -> Sequence[Run]:
+        """The runs, or so many of them, evenly drawn."""
+        return [self.plan[at] for at in evenly(self._left["at"], n)]
+
+    def seconds(self) -> float:
+        """About how long one process takes for all of them."""
+        kind, runs = self.plan.study.kind, self.sample()
+        if len(runs) == len(self):
+            return kind.seconds(runs, self.store, self.plan.study.folder)
+        n_worlds = self._left["world"].n_unique()
+        costs = [self._cost(run) for run in runs]
+        return sum(run_s * len(self) + world_s * n_worlds for run_s, world_s in costs) / len(costs)
+
+    def jobs(self, workers: int, most_runs: int) -> Iterator[Job]:
+        """The runs in jobs for so many workers, of so many runs at most."""
+        target_s = min(max(self.seconds() / (workers * _JOBS_PER_WORKER), _LEAST_S), _MOST_S)
+        for _, places in groupby(self._left.select("world", "at").iter_rows(), key=lambda row: row[0]):
+            yield from self._of_world([at for _, at in places], target_s, most_runs)
+
+    def _of_world(self, places: Sequence[int], target_s: float, most_runs: int) -> Iterator[Job]:
+        """The jobs of one world; the first has to make its bound, and the others wait for that."""
+        runs: list[Run] = []
+        cost_s, is_first = 0.0, True
+        for run in map(self.plan.__getitem__, places):
+            run_s, world_s = self._cost(run)
+            cost_s += run_s + (world_s if not runs and is_first else 0.0)
+            runs.append(run)
+            if cost_s >= target_s or len(runs) >= most_runs:
+                yield self._job(runs, is_first=is_first)
+                runs, cost_s, is_first = [], 0.0, False
+        if runs:
+            yield self._job(runs, is_first=is_first)
+
+    def _job(self, runs: Sequence[Run], *, is_first: bool) -> Job:
+        opens = is_first and runs[0].bound != NO_BOUND
+        return Job(tuple(runs), self.plan.study.folder, self.store.folder, opens)
+
+    def _cost(self, run: Run) -> tuple[float, float]:
+        """The seconds of a run, and those of what its world needs once."""
+        place = (run.point.world, run.point.decision, run.keep)
+        if place not in self._costs:
+            kind, folder = self.plan.study.kind, self.plan.study.folder
+            once, twice = (kind.seconds([run] * n, self.store, folder) for n in (1, 2))
+            run_s = max(twice - once, 0.0)
+            if len(self._costs) >= _ALL:
+                self._costs.clear()
+            self._costs[place] = (run_s, max(once - run_s, 0.0)) if once else (_UNKNOWN_S, 0.0)
+        return self._costs[place]
+
+    @cached_property
+    def _costs(self) -> dict[tuple[WorldParts, Part, bool], tuple[float, float]]:
+        return {}
+
+    @cached_property
+    def _left(self) -> pl.DataFrame:
+        """Where in the plan what is left stands (`at`), worlds together."""
+        import polars as pl
+
+        once = self.plan.table.with_row_index("at").sort("keep", descending=True, maintain_order=True)
+        once = once.unique("run", keep="first", maintain_order=True)
+        done = Stored(self.store).index.filter("done").select("run")
+        is_there = once.join(done, on="run", how="semi", maintain_order="left")
+        for there in self._needed(is_there):
+            is_there = is_there.join(there, on=there.columns, how="semi", maintain_order="left")
+        left = once.join(is_there.select("run"), on="run", how="anti").select("world", "at")
+        first = pl.col("at").min().over("world")
+        return left.sort(first, "at")
+
+    def _needed(self, done: pl.DataFrame) -> Iterator[pl.DataFrame]:
+        """What must be there of runs that are done: the proofs of bounds, and details where they are kept."""
+        import polars as pl
+
+        proofs = pl.DataFrame({"proof": _stems(self.store.folder / "bounds")}, schema={"proof": pl.String})
+        name = pl.format("{}.{}", "world", "bound")
+        proven = done.filter((pl.col("bound") == NO_BOUND) | name.is_in(proofs["proof"].implode()))
+        yield proven.select("run")
+        for table in self.plan.study.kind.tables:
+            kept = pl.DataFrame({"run": _stems(self.store.folder / table)}, schema={"run": pl.String})
+            yield pl.concat([done.filter(~pl.col("keep")).select("run"), kept])
+
+
+def evenly(items: Sequence[Item], n: int = _ALL) -> list[Item]:
+    """The items, or so many of them, evenly drawn."""
+    step = max(len(items) / n, 1.0)
+    return [items[int(i * step)] for i in range(min(len(items), n))]
+
+
+def _stems(folder: Path) -> list[str]:
+    """The names of the files in a folder, without their endings."""
+    return [path.stem for path in folder.iterdir()] if folder.is_dir() else []

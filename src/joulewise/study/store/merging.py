@@ -1,0 +1,88 @@
+"""Rows of finished runs merged into the table of a study, piece by piece: memory does not grow with the number of runs.
+
+What a study no longer asks for is set aside first, and stays set aside even where it is asked for again: whatever ends
+a merge, each row is in one table at least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from shutil import rmtree
+from typing import TYPE_CHECKING
+
+from joulewise.study.spec.run import Run
+from joulewise.study.store.store import Store
+from joulewise.study.store.stored import Stored
+from joulewise.study.store.tables import joined, raw_table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PIECE_ROWS = 20_000
+_PIECES = ".merging"
+
+Order = Callable[[Sequence[str]], list[str]]
+"""From the names of columns that came out to the order in which a kind of study has them."""
+
+
+def merge(store: Store, runs: Iterable[Run], keys: pl.Series, order: Order) -> None:
+    """Write the table of these runs, whose keys are these, from all rows that are there; then forget the fragments."""
+    stored = Stored(store)
+    with _aside(store.folder / _PIECES) as folder:
+        if unwanted := _written(_unwanted(stored, keys), folder / "earlier"):
+            store.sink_table(store.earlier_file, _newest(store.earlier_file, unwanted))
+        table = joined(_written(_wanted(stored, runs), folder / "runs"))
+        store.sink_table(store.runs_file, table.select(order(table.collect_schema().names())))
+    for path in (*store.fragment_files(), store.journal_file):
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _aside(folder: Path) -> Iterator[Path]:
+    """An empty folder for what is needed in the block alone."""
+    rmtree(folder, ignore_errors=True)
+    try:
+        yield folder
+    finally:
+        rmtree(folder, ignore_errors=True)
+
+
+def _written(pieces: Iterable[pl.DataFrame], folder: Path) -> list[pl.LazyFrame]:
+    """Tables that are written one by one, to be read when they are needed."""
+    import polars as pl
+
+    paths = []
+    for number, piece in enumerate(pieces):
+        folder.mkdir(parents=True, exist_ok=True)
+        paths.append(folder / f"{number}.parquet")
+        piece.write_parquet(paths[-1])
+    return [pl.scan_parquet(path, glob=False) for path in paths]
+
+
+def _unwanted(stored: Stored, keys: pl.Series) -> Iterator[pl.DataFrame]:
+    """Rows that are to be set aside, and are not yet."""
+    for file, path in enumerate(stored.files):
+        if path != stored.store.earlier_file and not (rows := stored.others(keys, file)).is_empty():
+            yield rows
+
+
+def _wanted(stored: Stored, runs: Iterable[Run]) -> Iterator[pl.DataFrame]:
+    """The rows of the study: what is run, and what came out."""
+    import polars as pl
+
+    left, there = iter(runs), stored.index.select("run")
+    while piece := list(islice(left, PIECE_ROWS)):
+        said = raw_table(run.cells() for run in piece).join(there, on="run", how="semi", maintain_order="left")
+        if not said.is_empty():
+            yield pl.concat([said, stored.results(said["run"])], how="horizontal")
+
+
+def _newest(earlier: Path, unwanted: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
+    """What was set aside, with what is new."""
+    import polars as pl
+
+    there = [pl.scan_parquet(earlier, glob=False)] if earlier.is_file() else []
+    return joined([*there, *unwanted]).unique("run", keep="last", maintain_order=True)

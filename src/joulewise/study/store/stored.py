@@ -1,0 +1,93 @@
+"""All rows that a results folder holds, by the key of their run: newest first, wherever they are.
+
+There is no index to be kept in step with the files: two of their columns are one, and are read in no time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from joulewise.study.store.journal import journal_rows
+from joulewise.study.store.store import DONE, Store
+from joulewise.study.store.tables import raw_table, results_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_FILES_AT_ONCE = 4
+"""Fragments are about in the order of the plan, so that few of them are needed at a time."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The rows of a folder: those set aside, those merged, then fragments as they came, and the journal."""
+
+    store: Store
+    _at_hand: dict[int, pl.DataFrame] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def files(self) -> list[Path]:
+        """From the oldest to the newest."""
+        store = self.store
+        paths = (store.earlier_file, store.runs_file, *store.fragment_files(), store.journal_file)
+        return [path for path in paths if path.is_file() and path.stat().st_size]
+
+    @cached_property
+    def index(self) -> pl.DataFrame:
+        """Where the newest row of each run is: run, `file`, `row`, and whether it is `done`."""
+        import polars as pl
+
+        schema = {"run": pl.String, "row": pl.UInt32, "file": pl.UInt32, "done": pl.Boolean}
+        found = [pl.DataFrame(schema=schema), *map(self._indexed, range(len(self.files)))]
+        return pl.concat(found).unique("run", keep="last", maintain_order=True)
+
+    def _indexed(self, file: int) -> pl.DataFrame:
+        import polars as pl
+
+        keys = self._read(file, ["run", "status"])
+        return keys.with_row_index("row").select(
+            "run", "row", file=pl.lit(file, pl.UInt32), done=pl.col("status").eq_missing(DONE)
+        )
+
+    def results(self, runs: Sequence[str]) -> pl.DataFrame:
+        """What came out of these runs, which must be there, in their order, with a column for whatever one has."""
+        import polars as pl
+
+        wanted = pl.DataFrame({"run": runs}).with_row_index("at")
+        places = wanted.join(self.index, on="run", how="inner", maintain_order="left")
+        parts = [
+            self._outcomes(int(file))[there["row"]].with_columns(at=there["at"])
+            for (file,), there in places.partition_by("file", as_dict=True, maintain_order=True).items()
+        ]
+        return pl.concat(parts, how="diagonal_relaxed").sort("at").drop("at")
+
+    def others(self, runs: pl.Series, file: int) -> pl.DataFrame:
+        """The rows of a file that are the newest of their runs, and of none of these."""
+        import polars as pl
+
+        here = self.index.filter(pl.col("file") == file)
+        rows = here.join(runs.alias("run").to_frame(), on="run", how="anti", maintain_order="left")["row"]
+        return self._table(file)[rows]
+
+    def _outcomes(self, file: int) -> pl.DataFrame:
+        table = self._table(file)
+        return table.select(results_of(table.columns))
+
+    def _table(self, file: int) -> pl.DataFrame:
+        """The table of a file; the last few are at hand."""
+        if file not in self._at_hand:
+            while len(self._at_hand) >= _FILES_AT_ONCE:
+                del self._at_hand[next(iter(self._at_hand))]
+            self._at_hand[file] = self._read(file)
+        return self._at_hand[file]
+
+    def _read(self, file: int, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        path = self.files[file]
+        if path != self.store.journal_file:
+            return self.store.read_table(path, columns)
+        table = raw_table(journal_rows(path))
+        return table if columns is None or table.is_empty() else table.select(columns)

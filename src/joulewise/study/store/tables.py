@@ -1,0 +1,61 @@
+"""Rows of runs as tables: who, what was run, what came out; types do not depend on how rows are cut into tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+IDENTITY = ("run", "world", "variant", "trial", "seed")
+_TEXT = ("variant", "error", "verdict")
+
+
+def raw_table(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    """The rows of runs as a table; a column without a value has no type yet."""
+    import polars as pl
+
+    table = pl.DataFrame(list(rows), infer_schema_length=None)
+    return table.select(sorted(table.columns, key=_column_group))
+
+
+def runs_table(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    """The rows of runs as a table whose empty columns have a type that every reader of Parquet knows."""
+    return typed(raw_table(rows).lazy()).collect()
+
+
+def joined(tables: Iterable[pl.LazyFrame]) -> pl.LazyFrame:
+    """Tables of runs below each other, as one table of all their rows would be."""
+    import polars as pl
+
+    table = pl.concat(list(tables), how="diagonal_relaxed")
+    return typed(table.select(sorted(table.collect_schema().names(), key=_column_group)))
+
+
+def typed(table: pl.LazyFrame) -> pl.LazyFrame:
+    """A table whose columns without a value have a type."""
+    import polars as pl
+
+    empty = [name for name, kind in table.collect_schema().items() if kind == pl.Null]
+    texts = [name for name in empty if name in _TEXT or is_study_key(name)]
+    numbers = [name for name in empty if name not in texts]
+    return table.with_columns(pl.col(texts).cast(pl.String), pl.col(numbers).cast(pl.Float64))
+
+
+def results_of(names: Iterable[str]) -> list[str]:
+    """Those of the names of columns that came out of a run, and do not say what was run."""
+    return [name for name in names if _column_group(name) == _OUTCOME and name != "bound"]
+
+
+def is_study_key(name: str) -> bool:
+    """Whether a column is a key of the study, such as manager.policy; names of groups and levels follow a colon."""
+    return "." in name.partition(":")[0]
+
+
+_OUTCOME = 2
+
+
+def _column_group(name: str) -> int:
+    """Who, then what was run, then what came out."""
+    return 0 if name in IDENTITY else 1 if is_study_key(name) else _OUTCOME
