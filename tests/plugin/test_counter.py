@@ -82,9 +82,9 @@ def test_a_wrong_number_is_found(queue: Path, tmp_path: Path, capsys: Capture) -
 
 
 def test_another_version_of_it_takes_no_stored_run(package: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = plan(parse_study(TEXT, "queue.toml", Path()))
+    before = list(plan(parse_study(TEXT, "queue.toml", Path())))
     monkeypatch.setattr(type(all_kinds()["serving"]), "version", "2")
-    after = plan(parse_study(TEXT, "queue.toml", Path()))
+    after = list(plan(parse_study(TEXT, "queue.toml", Path())))
     assert {run.key for run in before}.isdisjoint(run.key for run in after)
     assert {run.world_key for run in before}.isdisjoint(run.world_key for run in after)
 

@@ -262,12 +262,11 @@ def test_results_that_are_not_there_cannot_be_opened(small_copy: Path) -> None:
 
 
 def test_damaged_files_are_reported(small_copy: Path) -> None:
-    run = open_results(small_copy).runs["run"][0]
     store = Store(small_copy)
-    store.part_file(run).write_text('{"run": "')
-    with pytest.raises(InputError, match=rf"{run}\.json: is damaged"):
+    store.journal_file.write_text('{"run": "\n')
+    with pytest.raises(InputError, match=r"journal\.jsonl: line 1: is damaged"):
         run_small(small_copy)
-    store.part_file(run).unlink()
+    store.journal_file.unlink()
     store.runs_file.write_bytes(b"PAR1 and no more")
     with pytest.raises(InputError, match=r"runs\.parquet: cannot be read"):
         open_results(small_copy)

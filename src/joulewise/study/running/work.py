@@ -47,7 +47,7 @@ class Work:
 
     def sample(self, n: int = _ALL) -> Sequence[Run]:
         """The runs, or so many of them, evenly drawn."""
-        return [self.plan[at] for at in evenly(self._left["at"], n)]
+        return [self.plan[at] for at in evenly(self._left["at"].to_list(), n)]
 
     def seconds(self) -> float:
         """About how long one process takes for all of them."""

@@ -133,7 +133,8 @@ class Point:
         return (*self.world, self.decision)
 
 
-_Key, _Value = TypeVar("_Key"), TypeVar("_Value")
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 
 class _Recent(dict[_Key, _Value]):

@@ -77,7 +77,7 @@ def _wanted(stored: Stored, runs: Iterable[Run]) -> Iterator[pl.DataFrame]:
     while piece := list(islice(left, PIECE_ROWS)):
         said = raw_table(run.cells() for run in piece).join(there, on="run", how="semi", maintain_order="left")
         if not said.is_empty():
-            yield pl.concat([said, stored.results(said["run"])], how="horizontal")
+            yield pl.concat([said, stored.results(said["run"].to_list())], how="horizontal")
 
 
 def _newest(earlier: Path, unwanted: Sequence[pl.LazyFrame]) -> pl.LazyFrame:

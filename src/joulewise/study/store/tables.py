@@ -17,7 +17,7 @@ def raw_table(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     import polars as pl
 
     table = pl.DataFrame(list(rows), infer_schema_length=None)
-    return table.select(sorted(table.columns, key=_column_group))
+    return table.select(_in_groups(table.columns))
 
 
 def runs_table(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
@@ -30,7 +30,7 @@ def joined(tables: Iterable[pl.LazyFrame]) -> pl.LazyFrame:
     import polars as pl
 
     table = pl.concat(list(tables), how="diagonal_relaxed")
-    return typed(table.select(sorted(table.collect_schema().names(), key=_column_group)))
+    return typed(table.select(_in_groups(table.collect_schema().names())))
 
 
 def typed(table: pl.LazyFrame) -> pl.LazyFrame:
@@ -54,6 +54,11 @@ def is_study_key(name: str) -> bool:
 
 
 _OUTCOME = 2
+
+
+def _in_groups(names: Iterable[str]) -> list[str]:
+    """The names of columns by their group."""
+    return sorted(names, key=_column_group)
 
 
 def _column_group(name: str) -> int:
