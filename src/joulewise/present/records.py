@@ -87,7 +87,8 @@ class Records:
     `summary`: the columns of `study.axes`, then `metric`, `mean`, `low`, `high` (95 % Student) and `n`; one
     row per point and metric, the interval null where there is one trial only.
     `differences`: the same columns and `against`, another value of the main key: the mean over equal trials
-    of this row's value of the key minus that one, all other axes being equal; every ordered pair of values.
+    of this row's value of the key minus that one, all other axes being equal; every ordered pair of values, for shares
+    of utility alone.
     `titles` and `modes`: policy name -> title and "immediate" or "batch", in the order of the policy table.
     `frames`: the detail tables of the kept runs by name: `run`, whose keys are looked up in `runs`, and their columns.
     `keys`: how the keys of this kind of study are spoken of; a key without a row is read out from its own name.

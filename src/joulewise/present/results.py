@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.present.export import FORMATS, export
 from joulewise.present.page import drawable, page_of
-from joulewise.present.records import Records, StudyInfo, tidy
+from joulewise.present.records import WHOLES, Records, StudyInfo, tidy
 from joulewise.present.report import draft_of, mark_of, marked_report
 from joulewise.study.store.store import Store
 
@@ -26,7 +26,7 @@ def records_of(results: Results) -> Records:
         _info(results),
         tidy(results.runs),
         tidy(results.summary()),
-        tidy(results.differences()),
+        tidy(results.differences(list(WHOLES))),
         {name: row["title"] for name, row in policies.items()},
         {name: row["mode"] for name, row in policies.items()},
         {name: table for name, table in details.items() if not table.is_empty()},

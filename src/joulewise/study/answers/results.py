@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,41 +23,67 @@ from joulewise.study.store.store import DONE, FAILED, MARKER, Store, Tables
 
 @dataclass(frozen=True)
 class Results:
-    """The study of a results folder and its runs, one row each; `about` is what the folder says of itself.
+    """The study of a results folder and its runs; `about` is what the folder says of itself.
 
-    Where tables `must_be_sealed`, those that are not as they were written are refused.
+    Runs are read when they are asked for, as there may be very many. Where tables `must_be_sealed`, those that are not
+    as they were written are refused.
     """
 
     folder: Path
     study: Study = field(repr=False)
-    runs: pl.DataFrame = field(repr=False)
     about: dict[str, Any] = field(repr=False)
     must_be_sealed: bool = field(default=True, repr=False)
 
-    @property
+    @cached_property
+    def runs(self) -> pl.DataFrame:
+        """All runs, one row each, in the order of points and trials."""
+        return Store(self.folder).read_table(self._file, must_be_sealed=self.must_be_sealed)
+
+    def scan(self) -> pl.LazyFrame:
+        """The runs, for questions that need not have all of them in memory."""
+        return pl.scan_parquet(self._file, glob=False)
+
+    @cached_property
+    def n_runs(self) -> int:
+        """How many runs there are."""
+        return int(self.scan().select(pl.len()).collect().item())
+
+    @cached_property
     def failed(self) -> pl.DataFrame:
         """The runs that have no result."""
-        return self.runs.filter(pl.col("status") == FAILED)
+        return self.scan().filter(pl.col("status") == FAILED).collect()
 
-    @property
+    @cached_property
     def seconds(self) -> float:
         """How long the runs took one after the other; a run at several points counts once, a failed one not at all."""
-        return float(self.runs.unique("run")["run_s"].sum()) if "run_s" in self.runs.columns else 0.0
+        if "run_s" not in self.columns:
+            return 0.0
+        return float(self.scan().select("run", "run_s").unique("run").select(pl.col("run_s").sum()).collect().item())
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns of runs."""
+        return tuple(self.scan().collect_schema())
+
+    @cached_property
+    def varying(self) -> tuple[str, ...]:
+        """The swept keys that take more than one value."""
+        n_values = self.scan().select(pl.col(axis).n_unique() for axis in self.study.axes).collect()
+        return tuple(axis for axis in self.study.axes if n_values[axis].item() > 1)
 
     @property
     def compared(self) -> str:
         """The axis whose values are compared: the kind's main one if it varies, else the variant, else the first."""
-        varying = [axis for axis in self.study.axes if self.runs[axis].n_unique() > 1]
-        first = (self.study.kind.main_axis, VARIANT, *varying)
-        return next((axis for axis in first if axis in varying), self.study.axes[0])
+        first = (self.study.kind.main_axis, VARIANT, *self.varying)
+        return next((axis for axis in first if axis in self.varying), self.study.axes[0])
 
-    def summary(self) -> pl.DataFrame:
-        """Mean and 95 % interval of every metric at every point."""
-        return statistics.summary(self.runs, self.study.axes, self._metrics())
+    def summary(self, metrics: Sequence[str] | None = None) -> pl.DataFrame:
+        """Mean and 95 % interval of every metric, or of these, at every point."""
+        return statistics.summary(self.scan(), self.study.axes, self._chosen(metrics))
 
-    def differences(self) -> pl.DataFrame:
-        """Paired differences of every metric between the values of the compared axis."""
-        return statistics.differences(self.runs, self.study.axes, self._metrics(), self.compared)
+    def differences(self, metrics: Sequence[str] | None = None) -> pl.DataFrame:
+        """Paired differences of every metric, or of these, between the values of the compared axis."""
+        return statistics.differences(self.runs, self.study.axes, self._chosen(metrics), self.compared)
 
     def leaders(self, metric: str) -> pl.DataFrame:
         """The points that are best in their world, and those that trials do not tell apart from them."""
@@ -66,11 +92,11 @@ class Results:
     def details(self, table: str, columns: Iterable[str] | None = None) -> pl.DataFrame:
         """A detail table of all kept runs: run, then its columns, or these of them; names as text where runs differ."""
         store = Store(self.folder)
-        paths = {key: store.detail_file(table, key) for key in self.runs["run"].unique(maintain_order=True)}
+        stored = pl.DataFrame({"run": sorted(store.detail_keys(table))}, schema={"run": pl.String})
+        kept = self.scan().select("run").unique(maintain_order=True).collect().join(stored, on="run", how="semi")
         named = [
-            self._detail(path, table, columns).select(pl.lit(key).alias("run"), pl.all())
-            for key, path in paths.items()
-            if path.exists()
+            self._detail(store.detail_file(table, key), table, columns).select(pl.lit(key).alias("run"), pl.all())
+            for key in kept["run"]
         ]
         if len({tuple(frame.schema.items()) for frame in named}) > 1:
             named = [frame.with_columns(pl.col(pl.Enum).cast(pl.String)) for frame in named]
@@ -95,8 +121,14 @@ class Results:
         store = Store(self.folder)
         return store.read_table(store.detail_file(RECORDS, run))
 
-    def _metrics(self) -> list[str]:
-        return self.study.kind.metrics(self.runs.columns)
+    @property
+    def _file(self) -> Path:
+        return Store(self.folder).runs_file
+
+    def _chosen(self, metrics: Sequence[str] | None) -> list[str]:
+        """Those of the metrics that runs have."""
+        there = self.study.kind.metrics(self.columns)
+        return there if metrics is None else [name for name in metrics if name in there]
 
 
 _RESULTS = "give the folder that `joulewise run` wrote"
@@ -122,19 +154,19 @@ def open_results(folder: Path | str, *, must_be_sealed: bool = True) -> Results:
     source = read_source(store.study_file, "put back the study that was run")
     study = parse_study(source, store.study_file.name, Path(about["study_folder"]))
     study = replace(study, heading=replace(study.heading, trials=about["trials"]))
-    runs = store.read_table(store.runs_file, must_be_sealed=False)
-    check_runs(store.runs_file, runs, study)
+    with store.reading(store.runs_file, must_be_sealed=False) as table:
+        check_runs(store.runs_file, table, study)
     if must_be_sealed:
-        store.read_table(store.runs_file, ["run"])
-        _check_details(store, study, runs)
-    return Results(folder, study, runs, about, must_be_sealed)
+        done = store.read_table(store.runs_file, ["run", "status"]).filter(pl.col("status") == DONE)["run"]
+        _check_details(store, study, done)
+    return Results(folder, study, about, must_be_sealed)
 
 
-def _check_details(store: Store, study: Study, runs: pl.DataFrame) -> None:
+def _check_details(store: Store, study: Study, done: pl.Series) -> None:
     """InputError where a run that is done has some of its detail tables and not all, or one that was cut short."""
-    stored = {name: {path.stem for path in (store.folder / name).glob("*.parquet")} for name in study.kind.tables}
-    done = runs.filter(pl.col("status") == DONE)["run"]
-    kept = set(done).intersection(itertools.chain(*stored.values()))
+    stored = {name: store.detail_keys(name) for name in study.kind.tables}
+    every = pl.Series("run", sorted(set().union(*stored.values())), pl.String)
+    kept = set(every.filter(every.is_in(done.implode())))
     for name, keys in stored.items():
         if not kept <= keys:
             advice = "run the study again, which computes what is missing"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import polars as pl
 
@@ -13,13 +14,43 @@ BEST, TIED = "best", "tied"
 """How a point stands among those of its world."""
 
 
-def summary(runs: pl.DataFrame, axes: Sequence[str], metrics: Sequence[str]) -> pl.DataFrame:
+def summary(runs: pl.DataFrame | pl.LazyFrame, axes: Sequence[str], metrics: Sequence[str]) -> pl.DataFrame:
     """Mean and interval of each metric at each point: the axes, then metric, mean, low, high, n.
 
     Runs without a value (failed ones) are left out; with one trial the interval is null. The order is that of
-    the runs.
+    the runs. A lazy table is read a few columns at a time.
     """
-    return _with_intervals(_long(runs, axes, metrics), [*axes, "metric"])
+    found = [_moments(runs.lazy(), axes, some) for some in _some_at_a_time(metrics)]
+    return _intervals(pl.concat(list(chain.from_iterable(found))), [*axes, "metric"]) if found else _no_summary(axes)
+
+
+_AT_A_TIME = 16
+"""How many metrics are read at a time."""
+
+
+def _some_at_a_time(metrics: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (metrics[at : at + _AT_A_TIME] for at in range(0, len(metrics), _AT_A_TIME))
+
+
+def _moments(runs: pl.LazyFrame, axes: Sequence[str], metrics: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """The mean, deviation and number of values of metrics at each point that has some, a table for each metric."""
+    values = {name: pl.col(name).cast(pl.Float64).fill_nan(None) for name in metrics}
+    wide = (
+        runs.group_by(axes, maintain_order=True)
+        .agg(
+            pl.struct(mean=value.mean(), _deviation=value.std(), n=value.count()).alias(f"of {name}")
+            for name, value in values.items()
+        )
+        .collect()
+    )
+    for name in metrics:
+        of_one = wide.select(*axes, pl.lit(name).alias("metric"), pl.col(f"of {name}").struct.unnest())
+        yield of_one.filter(pl.col("n") > 0)
+
+
+def _no_summary(axes: Sequence[str]) -> pl.DataFrame:
+    texts, numbers = dict.fromkeys([*axes, "metric"], pl.String), dict.fromkeys(("mean", "low", "high"), pl.Float64)
+    return pl.DataFrame(schema={**texts, **numbers, "n": pl.UInt32})
 
 
 def differences(
@@ -100,6 +131,11 @@ def _with_intervals(values: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     grouped = values.group_by(keys, maintain_order=True).agg(
         mean=pl.col("value").mean(), _deviation=pl.col("value").std(), n=pl.len()
     )
+    return _intervals(grouped, keys)
+
+
+def _intervals(grouped: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Means with their intervals, from deviations and numbers of values."""
     quantiles = {n: student_quantile(n) for n in grouped["n"].unique()}
     half = pl.col("n").replace_strict(quantiles, return_dtype=pl.Float64) * pl.col("_deviation") / pl.col("n").sqrt()
     with_bounds = grouped.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half)

@@ -78,11 +78,16 @@ class Plan(Sequence[Run]):
         """The runs by their keys: `run`, `world`, `bound`, and whether details are to be kept (`keep`)."""
         import polars as pl
 
-        left, pieces = iter(self), []
+        left, pieces, columns = self._rows(), [], ("run", "world", "bound", "keep")
         while piece := list(islice(left, _PIECE)):
-            cells = ([run.key, run.world_key, run.bound, run.keep] for run in piece)
-            pieces.append(pl.DataFrame(cells, ["run", "world", "bound", "keep"], orient="row"))
+            pieces.append(pl.DataFrame(dict(zip(columns, zip(*piece, strict=True), strict=True))))
         return pl.concat(pieces)
+
+    def _rows(self) -> Iterator[tuple[str, str, str, bool]]:
+        """What the table says of each run."""
+        for ways in self._all_ways():
+            for trial in range(self._n_trials(ways.point)):
+                yield *self._keys(ways, trial), ways.bound, self._keeps(trial)
 
     @property
     def files(self) -> dict[str, str]:
@@ -93,7 +98,7 @@ class Plan(Sequence[Run]):
     @cached_property
     def _ends(self) -> list[int]:
         """Where the runs of each point end."""
-        return list(accumulate(map(self._n_trials, self._all_ways())))
+        return list(accumulate(map(self._n_trials, self.study.points)))
 
     @cached_property
     def _fingerprints(self) -> Fingerprints:
@@ -120,17 +125,25 @@ class Plan(Sequence[Run]):
     def _last(self) -> list[_World]:
         return []
 
-    def _n_trials(self, ways: _Ways) -> int:
-        heading, kind = self.study.heading, self.study.kind
-        varies = heading.trials == 1 or ways.world.is_random or kind.draws(ways.point, self.study.folder)
-        return heading.trials if varies else 1
+    def _n_trials(self, point: Point) -> int:
+        trials = self.study.heading.trials
+        varies = trials == 1 or self._world(point.world).is_random or self.study.kind.draws(point, self.study.folder)
+        return trials if varies else 1
 
     def _runs(self, ways: _Ways) -> Iterable[Run]:
-        return (self._run(ways, trial) for trial in range(self._n_trials(ways)))
+        return (self._run(ways, trial) for trial in range(self._n_trials(ways.point)))
 
     def _run(self, ways: _Ways, trial: int) -> Run:
-        seed, keep, found = self.study.heading.seed, self.study.heading.keep, self._fingerprints
-        world_key = found.of_world(ways.world.parts, seed, trial, ways.world.is_random)
-        key = found.of_run(world_key, ways.settled, seed, trial, ways.bound)
-        keeps = trial == 0 if keep == "first" else keep == "all"
+        key, world_key = self._keys(ways, trial)
+        seed, keeps = self.study.heading.seed, self._keeps(trial)
         return Run(key, world_key, ways.point, seed, trial, keeps, ways.bound, ways.files)
+
+    def _keys(self, ways: _Ways, trial: int) -> tuple[str, str]:
+        """The key of a run and that of its world."""
+        seed, found = self.study.heading.seed, self._fingerprints
+        world_key = found.of_world(ways.world.parts, seed, trial, ways.world.is_random)
+        return found.of_run(world_key, ways.settled, seed, trial, ways.bound), world_key
+
+    def _keeps(self, trial: int) -> bool:
+        keep = self.study.heading.keep
+        return trial == 0 if keep == "first" else keep == "all"

@@ -66,14 +66,14 @@ def run_study(
         about = _about(study, store, runs, is_computed=len(work) > 0)
         counter = _Counter(work, on_progress)
         if not len(work) and store.holds(study.owner, runs.table["run"], about):
-            return Results(store.folder, study, store.read_table(store.runs_file), store.marker() or about)
+            return Results(store.folder, study, store.marker() or about)
         raise_if_too_large(study, work, store.folder)
         store.claim(study.owner, about)
         about["seconds"] += _computed(work, engine, counter, cancel)
         store.begin(study.owner, about)
         merge(store, runs, runs.table["run"], study.kind.in_order)
         store.finish(study.owner, about)
-        return Results(store.folder, study, store.read_table(store.runs_file), about)
+        return Results(store.folder, study, about)
 
 
 def local_engine(workers: int | None) -> Engine:

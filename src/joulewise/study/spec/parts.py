@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
-from json.encoder import encode_basestring_ascii
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -132,19 +131,25 @@ class Point:
         """All sections."""
         return (*self.world, self.decision)
 
+    def cells(self) -> dict[str, object]:
+        """The columns that say what all of its runs have in common."""
+        sources = {f"{part.section}.{part.selector}": part.source for part in self.parts if part.selector}
+        dotted = {key: value for part in self.parts for key, value in part.cells().items()}
+        return {"variant": self.variant, **sources, **dotted}
+
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
 class _Recent(dict[_Key, _Value]):
-    """A dictionary of the last so many things, as a study may have millions."""
+    """A dictionary that is emptied when it is full, as a study may have millions of things."""
 
-    most = 10_000
+    most = 50_000
 
     def __setitem__(self, key: _Key, value: _Value) -> None:
         if len(self) >= self.most:
-            del self[next(iter(self))]
+            self.clear()
         super().__setitem__(key, value)
 
 
@@ -193,7 +198,7 @@ class Fingerprints:
         return self._files[part]
 
     def _part(self, part: Part) -> str:
-        """A section as text that says all that matters of it and nothing else."""
+        """The hash of a text that says all that matters of a section and nothing else."""
         if part not in self._parts:
             values = _values_of(part.parameters) | {"source": part.source}
             for field, name in part.files():
@@ -201,7 +206,7 @@ class Fingerprints:
                     values[field] = values[field].replace(name, content, 1)
                 elif (identity := self.identity_of(name)) is not None:
                     values[field] = identity
-            self._parts[part] = _TEXTS.encode(values)
+            self._parts[part] = _digest(_TEXTS.encode(values))
         return self._parts[part]
 
     def _content(self, name: str) -> str | None:
@@ -213,9 +218,8 @@ class Fingerprints:
 
 
 def _digest(*texts: str) -> str:
-    """The hash of the texts as a list in JSON, behind the version; written by hand, as there are many."""
-    written = ", ".join((str(RESULTS_VERSION), *map(encode_basestring_ascii, texts)))
-    return hashlib.sha256(f"[{written}]".encode()).hexdigest()[:32]
+    """The hash of the texts behind the version; none but the last may hold the sign that parts them."""
+    return hashlib.sha256("\n".join((str(RESULTS_VERSION), *texts)).encode()).hexdigest()[:32]
 
 
 def _cell(value: object) -> object:

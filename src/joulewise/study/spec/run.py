@@ -25,7 +25,10 @@ class Run:
 
     def cells(self) -> dict[str, object]:
         """The columns that say what was run."""
-        identity = {"run": self.key, "world": self.world_key, "variant": self.point.variant}
-        sources = {f"{part.section}.{part.selector}": part.source for part in self.point.parts if part.selector}
-        dotted = {key: value for part in self.point.parts for key, value in part.cells().items()}
-        return {**identity, "trial": self.trial, "seed": self.seed, "bound": self.bound, **sources, **dotted}
+        return {**self.identity(), **self.point.cells()}
+
+    def identity(self) -> dict[str, object]:
+        """Those of them that are not the same for all runs of its point."""
+        return {
+            "run": self.key, "world": self.world_key, "trial": self.trial, "seed": self.seed, "bound": self.bound
+        }  # fmt: skip

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from joulewise.study.spec.run import Run
 from joulewise.study.store.store import Store
 from joulewise.study.store.stored import Stored
-from joulewise.study.store.tables import joined, raw_table
+from joulewise.study.store.tables import joined, said_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -75,7 +75,7 @@ def _wanted(stored: Stored, runs: Iterable[Run]) -> Iterator[pl.DataFrame]:
 
     left, there = iter(runs), stored.index.select("run")
     while piece := list(islice(left, PIECE_ROWS)):
-        said = raw_table(run.cells() for run in piece).join(there, on="run", how="semi", maintain_order="left")
+        said = said_table(piece).join(there, on="run", how="semi", maintain_order="left")
         if not said.is_empty():
             yield pl.concat([said, stored.results(said["run"].to_list())], how="horizontal")
 

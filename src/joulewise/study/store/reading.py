@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -70,10 +71,17 @@ class StoredProof(Strict):
 
 def read_parquet(path: Path, columns: Iterable[str] | None = None, name: str = "") -> pl.DataFrame:
     """A table, or those of these columns that it has; with a name, it must be sealed by that."""
+    with reading_table(path, name) as table:
+        there = table.collect_schema().names()
+        return table.select(there if columns is None else sorted(set(columns).intersection(there))).collect()
+
+
+@contextmanager
+def reading_table(path: Path, name: str = "") -> Iterator[pl.LazyFrame]:
+    """A table for a block that reads it, as `read_parquet` does."""
     try:
         with reading_parquet(path, name) as table:
-            there = table.collect_schema().names()
-            return table.select(there if columns is None else sorted(set(columns).intersection(there))).collect()
+            yield table
     except ParquetError as error:
         raise damaged(path, "", f"cannot be read: {error.why}") from None
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,7 +20,7 @@ from joulewise.files import replacing, sha256_of, write_atomic
 from joulewise.parquet import seal, sealed
 from joulewise.reading import parsed, read_any_object, read_object
 from joulewise.study.spec.run import Run
-from joulewise.study.store.reading import Marker, StoredProof, read_parquet
+from joulewise.study.store.reading import Marker, StoredProof, read_parquet, reading_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -180,6 +181,12 @@ class Store:
         """
         return read_parquet(path, columns, self._name(path) if must_be_sealed else "")
 
+    @contextmanager
+    def reading(self, path: Path, *, must_be_sealed: bool = True) -> Iterator[pl.LazyFrame]:
+        """A stored table for a block that reads what it needs of it; InputError as `read_table` raises it."""
+        with reading_table(path, self._name(path) if must_be_sealed else "") as table:
+            yield table
+
     def _name(self, path: Path) -> str:
         return path.relative_to(self.folder).as_posix()
 
@@ -197,6 +204,10 @@ class Store:
         """Store the detail tables of a run."""
         for name, table in tables.items():
             self.write_table(self.detail_file(name, run.key), table)
+
+    def detail_keys(self, table: str) -> set[str]:
+        """The runs of which there is this detail table."""
+        return {path.stem for path in (self.folder / table).glob("*.parquet")}
 
     def detail_files(self, key: str) -> dict[str, Path]:
         """The detail tables of a run that are there, by their names."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from joulewise.study.spec.run import Run
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,9 +22,17 @@ def raw_table(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     return table.select(_in_groups(table.columns))
 
 
-def runs_table(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """The rows of runs as a table whose empty columns have a type that every reader of Parquet knows."""
-    return typed(raw_table(rows).lazy()).collect()
+def said_table(runs: Sequence[Run]) -> pl.DataFrame:
+    """What rows say was run: one for each of these runs, of which those of a point are told once."""
+    import polars as pl
+
+    points, at = list[dict[str, object]](), list[int]()
+    for i, run in enumerate(runs):
+        if not i or run.point is not runs[i - 1].point:
+            points.append(run.point.cells())
+        at.append(len(points) - 1)
+    table = pl.concat([raw_table(run.identity() for run in runs), raw_table(points)[at]], how="horizontal")
+    return table.select(_in_groups(table.columns))
 
 
 def joined(tables: Iterable[pl.LazyFrame]) -> pl.LazyFrame:
@@ -53,7 +63,7 @@ def is_study_key(name: str) -> bool:
     return "." in name.partition(":")[0]
 
 
-_OUTCOME = 2
+_STUDY_KEY, _OUTCOME = 0, 1
 
 
 def _in_groups(names: Iterable[str]) -> list[str]:
@@ -62,5 +72,7 @@ def _in_groups(names: Iterable[str]) -> list[str]:
 
 
 def _column_group(name: str) -> int:
-    """Who, then what was run, then what came out."""
-    return 0 if name in IDENTITY else 1 if is_study_key(name) else _OUTCOME
+    """Who, one by one, then what was run, then what came out."""
+    if name in IDENTITY:
+        return IDENTITY.index(name) - len(IDENTITY)
+    return _STUDY_KEY if is_study_key(name) else _OUTCOME

@@ -19,7 +19,7 @@ from joulewise.study.searches.judging import judge_cells
 from joulewise.study.spec.parts import Part
 from joulewise.study.spec.run import Run
 from joulewise.study.store.store import FAILED, Store
-from joulewise.study.store.tables import runs_table
+from joulewise.study.store.tables import said_table
 from joulewise.study.verifying.judge import Judge, StoredRun
 
 
@@ -103,7 +103,7 @@ def to_verify(folder: Path, code: Path | None = None, files: Path | None = None)
     results = open_results(folder, must_be_sealed=False)
     results = replace(results, study=_with_files(results, code, files))
     runs = _planned(results)
-    said = judge_cells(results.runs, runs_table(run.cells() for run in runs))
+    said = judge_cells(results.runs, said_table(runs))
     rows = results.runs.iter_rows(named=True)
     stored = tuple(StoredRun(run, row, tuple(wrong), results) for run, row, wrong in zip(runs, rows, said, strict=True))
     return Verification(results, stored)
