@@ -11,7 +11,7 @@ from joulewise.cli.result import show_summary
 from joulewise.study import Results
 from joulewise.study.spec.column import amount
 from joulewise.study.store.store import FAILED
-from tests.strategies.small import run_small
+from tests.strategies.small import run_small, with_runs
 
 Capture = pytest.CaptureFixture[str]
 LOADS = ("tasks_per_day = 150", "tasks_per_day = [150, 33000.0]")
@@ -25,7 +25,7 @@ def two_loads(tmp_path_factory: pytest.TempPathFactory) -> Results:
     runs = pl.concat(
         [results.runs.with_columns(pl.lit(150.0).alias(key)), second.with_columns(pl.lit(33000.0).alias(key))]
     )
-    return replace(results, runs=runs, study=replace(results.study, axes=(key, "manager.policy")))
+    return replace(with_runs(results, runs), study=replace(results.study, axes=(key, "manager.policy")))
 
 
 def rows_of(text: str) -> list[str]:
@@ -49,7 +49,7 @@ def test_what_trials_do_not_tell_apart_is_tied(two_loads: Results, capsys: Captu
         .then(50.0)
         .otherwise(pl.when(pl.col("manager.policy") == "random").then(60.0).otherwise(40.0))
     )
-    show_summary(replace(two_loads, runs=two_loads.runs.with_columns(possible_percent=noisy)), None)
+    show_summary(with_runs(two_loads, two_loads.runs.with_columns(possible_percent=noisy)), None)
     text = capsys.readouterr().out
     assert [line.split()[-1] for line in rows_of(text)] == ["best", "tied"] * 2
     assert "the trials do not tell those that are tied from it" in text
@@ -61,7 +61,7 @@ def test_an_interval_wider_than_any_share_is_said_to_come_of_too_few_trials(
     show_summary(two_loads, None)
     assert "too few" not in capsys.readouterr().out
     apart = pl.when(pl.col("trial") == 0).then(0.0).otherwise(23.5)
-    show_summary(replace(two_loads, runs=two_loads.runs.with_columns(possible_percent=apart)), None)
+    show_summary(with_runs(two_loads, two_loads.runs.with_columns(possible_percent=apart)), None)
     assert "more `trials` in the study narrow it" in capsys.readouterr().out
 
 
@@ -77,7 +77,7 @@ def test_sentences_and_tables_keep_to_the_columns_that_are_asked_for(
 
 
 def test_one_trial_is_said_to_have_no_intervals(two_loads: Results, capsys: Capture) -> None:
-    show_summary(replace(two_loads, runs=two_loads.runs.filter(pl.col("trial") == 0)), None)
+    show_summary(with_runs(two_loads, two_loads.runs.filter(pl.col("trial") == 0)), None)
     text = capsys.readouterr().out
     assert "one trial: no intervals" in text
     assert "95 %" not in text
@@ -89,7 +89,7 @@ def test_nobody_is_best_where_a_run_failed(two_loads: Results, capsys: Capture) 
         pl.when(is_lost).then(pl.lit(lost)).otherwise(name).alias(name)
         for name, lost in (("status", FAILED), ("possible_percent", None))
     )
-    show_summary(replace(two_loads, runs=two_loads.runs.with_columns(status, utility)), None)
+    show_summary(with_runs(two_loads, two_loads.runs.with_columns(status, utility)), None)
     marked = [line for line in rows_of(capsys.readouterr().out) if line.rstrip().endswith("best")]
     assert [line.split()[0] for line in marked] == ["33,000"]
 
@@ -107,6 +107,6 @@ def test_half_of_an_interval_has_the_unit_of_its_mean() -> None:
 def test_cost_is_shown_where_there_is_a_tariff(two_loads: Results, capsys: Capture) -> None:
     show_summary(two_loads, None)
     assert "cost" not in capsys.readouterr().out
-    show_summary(replace(two_loads, runs=two_loads.runs.with_columns(energy_cost=12345.6)), None)
+    show_summary(with_runs(two_loads, two_loads.runs.with_columns(energy_cost=12345.6)), None)
     assert "12,346" in capsys.readouterr().out
     assert amount(1.2345) == "1.23"

@@ -9,7 +9,7 @@ import pytest
 
 from joulewise.present.results import current_report, records_of, write_figures, write_report
 from joulewise.study import Results
-from tests.strategies.small import run_small, small
+from tests.strategies.small import run_small, small, with_runs
 
 
 @pytest.fixture(scope="module")
@@ -65,5 +65,5 @@ def test_a_kind_says_whether_time_decides(results: Results, monkeypatch: pytest.
 
 def test_the_time_is_that_of_the_runs_shown(results: Results) -> None:
     runs = pl.DataFrame({"run": ["a", "b", "b", "c"], "run_s": [1.0, 2.0, 2.0, None]})
-    assert replace(results, runs=runs).seconds == 3.0
-    assert replace(results, runs=runs.drop("run_s")).seconds == 0.0  # all failed
+    assert with_runs(results, runs).seconds == 3.0
+    assert with_runs(results, runs.drop("run_s")).seconds == 0.0  # all failed

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from tempfile import mkdtemp
 
 import polars as pl
 
@@ -66,6 +68,14 @@ def run_small(out: Path, workers: int = 1, change: Callable[[str], str] = lambda
 def lasting(runs: pl.DataFrame) -> pl.DataFrame:
     """The columns that must be the same whenever and wherever a study is run."""
     return runs.drop(MEASURED, strict=False)
+
+
+def with_runs(results: Results, runs: pl.DataFrame) -> Results:
+    """The results in a folder of their own whose runs are these."""
+    folder = Path(mkdtemp(dir=results.folder.parent))
+    store = Store(folder)
+    store.write_table(store.runs_file, runs)
+    return replace(results, folder=folder)
 
 
 def n_kept(folder: Path) -> int:

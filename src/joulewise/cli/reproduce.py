@@ -185,7 +185,7 @@ def _reproduce(experiment: Experiment, extent: Extent, folder: Path) -> bool:
     quiet = extent.as_json
     study = experiment.smoke_study() if extent.is_smoke else experiment.study(extent.trials, on_gpu=extent.on_gpu)
     results = run_shown(study, folder, extent.workers, quiet=quiet)
-    if results.failed.height == results.runs.height:
+    if results.failed.height == results.n_runs:
         show_failures(results)
         return False
     findings = experiment.findings(experiment.measured(results))
@@ -204,7 +204,7 @@ def _reproduce(experiment: Experiment, extent: Extent, folder: Path) -> bool:
 def _about(results: Results) -> dict[str, Any]:
     """When, with what, on what and how long an experiment was run."""
     about = {key: results.about[key] for key in ("joulewise", "python", "machine", "run_at")}
-    engines = results.runs["engine"].drop_nulls().unique().sort() if "engine" in results.runs.columns else ()
+    engines = results.runs["engine"].drop_nulls().unique().sort() if "engine" in results.columns else ()
     return {**about, "engine": ", ".join(engines), "seconds": results.seconds}
 
 

@@ -32,16 +32,19 @@ _TIES = "Best has the highest mean of its world; the trials do not tell those th
 
 def show_summary(results: Results, page: Path | None) -> None:
     """Print what matters most at every point, what was found, and where everything is."""
-    summary, kind, axes = results.summary(), results.study.kind, results.study.axes
+    from joulewise.study.answers.overview import Overview, is_large
+
+    kind, axes, large = results.study.kind, results.study.axes, is_large(results)
+    summary = Overview(results).best() if large else results.summary()
     headline, *others = _ranked(kind.shown(), summary)
     rows = [row for row in summary.iter_rows(named=True) if row["metric"] == headline.name]
-    standing = _standings(results, headline.name)
+    standing = {} if large else _standings(results, headline.name)
     means = {(row["metric"], *_place(row, axes)): row["mean"] for row in summary.iter_rows(named=True)}
     shown = [
         {**_line(row, axes, headline), **_others(row, axes, others, means), "": standing.get(_place(row, axes), "")}
         for row in rows[:_MOST_ROWS]
     ]
-    title = f"{results.study.name}: {kind.title}, {_spread(rows)}"
+    title = f"{results.study.name}: {kind.title}, {'the best points, ' if large else ''}{_spread(rows)}"
     print_table(title, shown, numbers=(headline.title, "±", "trials", *(other.title for other in others)))
     if len(rows) > len(shown):
         print(f"... and {count(len(rows) - len(shown), 'more point')}.")
@@ -49,9 +52,9 @@ def show_summary(results: Results, page: Path | None) -> None:
         say(_TIES)
     if headline.unit == "%" and any(map(_is_beyond, rows)):
         say(_TOO_FEW)
-    for sentence in kind.sentences(results.runs, results.study.axes):
+    for sentence in () if large else kind.sentences(results.runs, axes):
         say(sentence)
-    n_runs = count(results.runs.height, "run")
+    n_runs = count(results.n_runs, "run")
     print(f"{n_runs}, {duration(results.seconds)} of computing. Results: {results.folder}")
     if page is not None:
         print(f"Report:  {page}")
@@ -70,7 +73,7 @@ def _is_beyond(row: Mapping[str, Any]) -> bool:
 
 def _standings(results: Results, metric: str) -> dict[tuple[Any, ...], str]:
     """Which points are the best of their world, and which are tied with them."""
-    if not results.study.kind.has_best or metric not in results.runs.columns:
+    if not results.study.kind.has_best or metric not in results.columns:
         return {}
     return {place: standing for *axes, standing in results.leaders(metric).iter_rows() for place in [tuple(axes)]}
 
@@ -86,7 +89,7 @@ def _ranked(shown: Sequence[Column], summary: pl.DataFrame) -> list[Column]:
 
 def show_failures(results: Results) -> None:
     """Say how many runs failed and why, the most frequent reasons first."""
-    failed, n_runs = results.failed, count(results.runs.height, "run")
+    failed, n_runs = results.failed, count(results.n_runs, "run")
     note(f"{failed.height:,} of {n_runs} failed. To do only what failed again, run the study again. Why:")
     reasons = failed.group_by("error", maintain_order=True).len().sort("len", descending=True, maintain_order=True)
     for reason, n in reasons.head(_MOST_FAILURES).iter_rows():

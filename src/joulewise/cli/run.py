@@ -42,7 +42,7 @@ def run(
         except InputError as error:  # where figures cannot be drawn, results are told all the same
             lost = error
     if as_json:
-        counts = {"n_runs": results.runs.height, "n_failed": results.failed.height}
+        counts = {"n_runs": results.n_runs, "n_failed": results.failed.height}
         places = {"folder": str(results.folder), "report": page and str(page)}
         print_json({**places, **counts, "summary": results.summary().to_dicts()})
     else:

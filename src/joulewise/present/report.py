@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,19 @@ from joulewise._version import __version__
 from joulewise.files import write_atomic
 from joulewise.present.export import render, spec_of
 from joulewise.present.html import filled, libraries
-from joulewise.present.layout import sentence
-from joulewise.present.page import drawable, drawings, page_of
+from joulewise.present.layout import Drawing, sentence
+from joulewise.present.overview import figures as overview_figures
+from joulewise.present.overview import findings, tables, titles
+from joulewise.present.page import drawings, page_of
 from joulewise.present.records import Records
 from joulewise.present.tables import difference_tables, full_table
 from joulewise.processes import give_back_memory
+from joulewise.study.answers.overview import Overview
 from joulewise.units import count, duration
 
 REPORT = "report.html"
+_MOST_VALUES = 100
+"""So many values of a key are listed."""
 
 
 @dataclass(frozen=True)
@@ -79,25 +84,45 @@ def render_report(records: Records) -> str:
 def draft_of(records: Records) -> Draft:
     """The report of the records but for its pictures."""
     page = page_of(records.study.kind)
+    plates = tuple(_plate(figure.name, figure.title, drawing) for figure, drawing in drawings(records))
     values = {
-        "libraries": libraries() if drawable(records) else "",
-        "study": records.study,
-        "facts": _facts(records),
         "findings": page.findings(records),
-        "axes": [(sentence(records.words(key).name), key, _values(records, key)) for key in records.study.axes],
         "main_tables": page.tables(records),
         "difference_tables": difference_tables(records, page.across),
         "full_table": full_table(records),
-        "glossary": page.glossary,
-        "particulars": _particulars(records),
+    }
+    return Draft(plates, {**_about(records, records.n_runs, has_figures=bool(plates)), **values})
+
+
+def overview_draft(overview: Overview, records: Records) -> Draft:
+    """The report of very many runs but for its pictures; the records are those of their values."""
+    values = {
+        "findings": findings(overview, records),
+        "main_tables": tables(overview, records),
+        "difference_tables": [],
+        "full_table": None,
+    }
+    named = zip(overview_figures(overview, records), titles(overview, records), strict=True)
+    plates = tuple(_plate(name, title, draw()) for (name, draw), title in named)
+    n_runs = overview.results.n_runs - records.study.n_failed
+    return Draft(plates, {**_about(records, n_runs, has_figures=bool(plates)), **values})
+
+
+def _about(records: Records, n_runs: int, *, has_figures: bool) -> dict[str, object]:
+    """What every report says of its study, of which so many runs have a result."""
+    return {
+        "libraries": libraries() if has_figures else "",
+        "study": records.study,
+        "facts": _facts(records, n_runs),
+        "axes": [(sentence(records.words(key).name), key, _values(records, key)) for key in records.study.axes],
+        "glossary": page_of(records.study.kind).glossary,
+        "particulars": _particulars(records, n_runs),
         "citation": _citation(records),
     }
-    return Draft(tuple(_plates(records)), values)
 
 
-def _plates(records: Records) -> Iterator[Plate]:
-    for figure, drawing in drawings(records):
-        yield Plate(figure.name, figure.title, drawing.caption, spec_of(drawing.chart))
+def _plate(name: str, title: str, drawing: Drawing) -> Plate:
+    return Plate(name, title, drawing.caption, spec_of(drawing.chart))
 
 
 def picture_of(spec: dict[str, Any]) -> str:
@@ -106,18 +131,19 @@ def picture_of(spec: dict[str, Any]) -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode("ascii")
 
 
-def _facts(records: Records) -> list[str]:
+def _facts(records: Records, n_runs: int) -> list[str]:
     study = records.study
-    facts = [count(records.n_runs, "run"), count(study.trials, "trial"), f"seed {study.seed}"]
+    facts = [count(n_runs, "run"), count(study.trials, "trial"), f"seed {study.seed}"]
     return [*facts, duration(study.seconds)] if study.seconds is not None else facts
 
 
 def _values(records: Records, key: str) -> str:
-    unit = records.words(key).unit
-    return "; ".join(records.labels(key).values()) + (f" {unit}" if unit else "")
+    unit, labels = records.words(key).unit, list(records.labels(key).values())
+    left = f"; and {len(labels) - _MOST_VALUES:,} more" if len(labels) > _MOST_VALUES else ""
+    return "; ".join(labels[:_MOST_VALUES]) + left + (f" {unit}" if unit else "")
 
 
-def _particulars(records: Records) -> list[tuple[str, str]]:
+def _particulars(records: Records, n_runs: int) -> list[tuple[str, str]]:
     """How the report was made, as pairs of a name and a value; what is not known is left out."""
     study = records.study
     n_missing = f", {study.n_failed:,} more without a result" if study.n_failed else ""
@@ -127,7 +153,7 @@ def _particulars(records: Records) -> list[tuple[str, str]]:
         ("Study file", study.file_name),
         ("Study hash", study.study_hash),
         ("Seed", str(study.seed)),
-        ("Runs", f"{records.n_runs:,} with results{n_missing}"),
+        ("Runs", f"{n_runs:,} with results{n_missing}"),
         ("Same seed, same result", again),
         ("Time of the runs", duration(study.seconds) if study.seconds is not None else ""),
         ("Machine", study.machine),

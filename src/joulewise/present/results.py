@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.present.export import FORMATS, export
+from joulewise.present.layout import Drawing
+from joulewise.present.overview import figures as overview_figures
+from joulewise.present.overview import records_of_values
 from joulewise.present.page import drawable, page_of
 from joulewise.present.records import WHOLES, Records, StudyInfo, tidy
-from joulewise.present.report import draft_of, mark_of, marked_report
+from joulewise.present.report import draft_of, mark_of, marked_report, overview_draft
+from joulewise.study.answers.overview import Overview, is_large
 from joulewise.study.store.store import Store
 
 if TYPE_CHECKING:
@@ -21,24 +26,38 @@ def records_of(results: Results) -> Records:
     """What the report and the figures of results are made from."""
     page = page_of(results.study.kind.name)
     details = {name: results.details(name, columns) for name, columns in page.frames.items()}
-    policies = results.about["policies"]
     return Records(
         _info(results),
         tidy(results.runs),
         tidy(results.summary()),
         tidy(results.differences(list(WHOLES))),
-        {name: row["title"] for name, row in policies.items()},
-        {name: row["mode"] for name, row in policies.items()},
-        {name: table for name, table in details.items() if not table.is_empty()},
-        page.keys,
-        results.study.kind.headings(),
+        frames={name: table for name, table in details.items() if not table.is_empty()},
+        **_words(results),
     )
+
+
+def _words(results: Results) -> dict[str, Any]:
+    """How what is in the results is spoken of."""
+    policies = results.about["policies"]
+    return {
+        "titles": {name: row["title"] for name, row in policies.items()},
+        "modes": {name: row["mode"] for name, row in policies.items()},
+        "keys": page_of(results.study.kind.name).keys,
+        "headings": results.study.kind.headings(),
+    }
+
+
+def _overview(results: Results) -> tuple[Overview, Records]:
+    """The overview of very many runs, with records of the values that they have."""
+    overview = Overview(results)
+    return overview, records_of_values(overview, _info(results), **_words(results))
 
 
 def write_report(results: Results) -> Path:
     """Write `report.html` into the folder of the results and return its path."""
     mark = _mark(results)
-    return draft_of(records_of(results)).write(results.folder, mark)
+    draft = overview_draft(*_overview(results)) if is_large(results) else draft_of(records_of(results))
+    return draft.write(results.folder, mark)
 
 
 def current_report(results: Results) -> Path | None:
@@ -65,6 +84,8 @@ def write_figures(
     if place.is_symlink() and folder is None:
         advice = "remove the link, or write the figures into a folder that you name"
         raise InputError(Problem(str(place), "is a link to another place", "must be a folder of the results", advice))
+    if is_large(results):
+        return _exported(overview_figures(*_overview(results)), place, formats, on_progress)
     return draw_figures(records_of(results), place, formats, on_progress)
 
 
@@ -75,11 +96,22 @@ def draw_figures(
     on_progress: Callable[[int, int], object] = lambda _done, _total: None,
 ) -> list[Path]:
     """Write every figure the records allow into a folder, as `write_figures` does."""
+    figures = [(figure.name, partial(figure.draw, records)) for figure in drawable(records)]
+    return _exported(figures, folder, formats, on_progress)
+
+
+def _exported(
+    figures: Sequence[tuple[str, Callable[[], Drawing]]],
+    folder: Path,
+    formats: Sequence[str],
+    on_progress: Callable[[int, int], object],
+) -> list[Path]:
+    """Draw figures and write them under their names; InputError for a format that is not in FORMATS."""
     raise_if_any(unknown_name("figure format", kind, FORMATS) for kind in formats if kind not in FORMATS)
-    figures, written = drawable(records), list[Path]()
-    for number, figure in enumerate(figures, 1):
-        chart = figure.draw(records).chart
-        written += [export(chart, folder / f"{figure.name}.{kind}") for kind in formats]
+    written = list[Path]()
+    for number, (name, draw) in enumerate(figures, 1):
+        chart = draw().chart
+        written += [export(chart, folder / f"{name}.{kind}") for kind in formats]
         on_progress(number, len(figures))
     return written
 

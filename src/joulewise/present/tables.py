@@ -194,12 +194,12 @@ def _full_row(
     means: Mapping[str, Mapping[str, Any]],
 ) -> tuple[str, tuple[Cell, ...]]:
     labels = [records.label(key, value) for key, value in zip(keys, point, strict=True)] or ["all runs"]
-    values = [_metric_text(metric, means.get(metric)) for metric in metrics]
+    values = [metric_text(metric, means.get(metric)) for metric in metrics]
     n = max(int(row["n"]) for row in means.values())
     return labels[0], (*(Cell(text, WORDS) for text in labels[1:]), *map(Cell, [*values, fixed(n, 0)]))
 
 
-def _metric_text(metric: str, row: Mapping[str, Any] | None) -> str:
+def metric_text(metric: str, row: Mapping[str, Any] | None) -> str:
     """Mean and half-width of a metric with the unit that its formatter gives."""
     if row is None or row["mean"] is None:
         return MISSING
