@@ -21,6 +21,7 @@ SUBJECTS = {
     "fronts": "benchmarks.fronts",
     "laboratory": "benchmarks.laboratory",
     "estimates": "benchmarks.estimates",
+    "studies": "benchmarks.studies",
 }
 """The largest kernels are compiled first."""
 

@@ -63,7 +63,7 @@ def run_study(
     with locked(store.folder):
         remove_leftovers(store.folder)
         work = Work(runs, store)
-        about = _about(study, store, runs, is_computed=len(work) > 0)
+        about = describe(study, store, runs, is_computed=len(work) > 0)
         counter = _Counter(work, on_progress)
         if not len(work) and store.holds(study.owner, runs.table["run"], about):
             return Results(store.folder, study, store.marker() or about)
@@ -120,7 +120,7 @@ class _Counter:
             self.on_progress(self.progress)
 
 
-def _about(study: Study, store: Store, runs: Plan, *, is_computed: bool) -> dict[str, Any]:
+def describe(study: Study, store: Store, runs: Plan, *, is_computed: bool) -> dict[str, Any]:
     """What the folder says of itself: versions, machine, where files were found and what they held.
 
     Where nothing is computed, who computed it stays: results may have come from another machine.

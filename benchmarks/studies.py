@@ -1,0 +1,193 @@
+"""What studies cost beside their runs: handing out, storing, planning, resuming and reporting them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+
+from benchmarks.measure import Bar, Case, Subject, peak_mb
+from joulewise.present.results import write_report
+from joulewise.study import parse_study, run_study
+from joulewise.study.parsing.study import Study
+from joulewise.study.running.estimate import estimate
+from joulewise.study.running.planning import plan
+from joulewise.study.running.running import describe
+from joulewise.study.store.journal import Journal
+from joulewise.study.store.store import Store
+
+_SMALL = """
+[system]
+generator = "oversubscribed"
+task_types = 12
+special_task_types = 4
+special_counts = [1]
+general_counts = [2, 3]
+[workload]
+generator = "day"
+warm_up = "10 min"
+day = "2 h"
+"""
+_TENTHS = [i / 10 for i in range(10)]
+_POLICIES = ("max-max-util", "max-max-upt", "max-max-upe", "prices", "min-min-comp", "sufferage", "weighted-util",
+             "weighted-upt", "weighted-upe", "random-batch")  # fmt: skip
+_LOADS = [150 + i for i in range(10)]
+
+
+def _study(folder: Path, heading: str, decision: str, loads: object = 150) -> Study:
+    """A study whose worlds are made in no time."""
+    text = f'name = "studies"\nbound = "trivial"\n{heading}\n{_SMALL}tasks_per_day = {loads}\n[manager]\n{decision}\n'
+    return parse_study(text, "studies.toml", folder)
+
+
+def _seconds(do: Callable[[], object]) -> float:
+    began_s = time.perf_counter()
+    do()
+    return time.perf_counter() - began_s
+
+
+def _took(study: Study, folder: Path, workers: int) -> tuple[float, float]:
+    """The seconds of a study, and those of its runs one after the other."""
+    seconds = _seconds(lambda: run_study(study, folder, workers))
+    return seconds, float(run_study(study, folder, workers).runs["run_s"].sum())
+
+
+def overhead(case: Case) -> dict[str, float]:
+    """What each run costs beside itself, in this process and over two."""
+    n = 20 if case.smoke else 1_000
+    with TemporaryDirectory() as place:
+        folder, figures = Path(place), {}
+        study = _study(folder, f'trials = {n}\nkeep = "none"\nseed = {case.seed}', 'policy = "random"')
+        run_study(_study(folder, "trials = 4", 'policy = "random"'), folder / "warm", workers=2)
+        for workers in (1, 2):
+            seconds, of_runs = _took(study, folder / str(workers), workers)
+            figures[f"overhead.{workers}_ms"] = 1e3 * max(seconds - of_runs / workers, 0.0) / n
+        return figures
+
+
+def efficiency(case: Case) -> dict[str, float]:
+    """The part of two processes' time that goes into runs of some tenths of a second."""
+    n, load = (2, 1_000) if case.smoke else (60, 60_000)
+    with TemporaryDirectory() as place:
+        folder, decision = Path(place), 'policy = "max-max-upt"\ndropping_threshold = 0.5'
+        text = (
+            f'name = "studies"\nbound = "trivial"\nkeep = "none"\ntrials = {n}\nseed = {case.seed}\n[system]\n'
+            f'generator = "oversubscribed"\n[workload]\ngenerator = "day"\ntasks_per_day = {load}\n'
+            f"[manager]\n{decision}\n"
+        )
+        study = parse_study(text, "studies.toml", folder)
+        run_study(parse_study(text.replace(f"trials = {n}", "trials = 2"), "studies.toml", folder), folder / "warm", 2)
+        alone = _seconds(lambda: run_study(study, folder / "one", workers=1))
+        both, of_runs = _took(study, folder / "two", workers=2)
+        return {"efficiency.run_s": of_runs / n, "efficiency.two": alone / 2 / both}
+
+
+def _fill(store: Store, study: Study) -> int:
+    """Store made-up results of all runs as an engine would; how many there are."""
+    with TemporaryDirectory() as place:
+        one = run_study(_study(Path(place), "", 'policy = "random"'), Path(place) / "one", workers=1).runs.to_dicts()[0]
+        proof = Store(Path(place) / "one").read_proof(one["world"], "trivial", dict)
+    outcome = {name: value for name, value in one.items() if "." not in name.partition(":")[0]}
+    runs = plan(study)
+    store.claim(study.owner, describe(study, store, runs, is_computed=True))
+    for world in runs.table["world"].unique():
+        store.write_proof(world, "trivial", proof or {})
+    with Journal(store) as journal:
+        for piece in _pieces(iter(runs), 256):
+            journal.append([{**outcome, **run.cells(), "utility": float(i)} for i, run in enumerate(piece)])
+    return len(runs)
+
+
+def _pieces(items: Iterator[Any], n: int) -> Iterator[list[Any]]:
+    return iter(lambda: list(islice(items, n)), [])
+
+
+def _large(folder: Path, case: Case, trials: int) -> Study:
+    heading = f'trials = {trials}\nkeep = "none"\nseed = {case.seed}'
+    return _study(folder, heading, f"policy = {list(_POLICIES)}\ndropping_threshold = {_TENTHS}", _LOADS)
+
+
+def store(case: Case) -> dict[str, float]:
+    """Runs appended, merged, and grouped by what was swept."""
+    with TemporaryDirectory() as place:
+        folder = Path(place)
+        study, there = _large(folder, case, 1 if case.smoke else 100), Store(folder / "many")
+        n = 0
+        began_s = time.perf_counter()
+        n = _fill(there, study)
+        appended_s = time.perf_counter() - began_s
+        merged_s = _seconds(lambda: run_study(study, there.folder))
+        results = run_study(study, there.folder)
+        grouped = results.scan().group_by(study.axes).agg(pl.col("utility").mean(), pl.col("energy_j").std())
+        return {
+            "store.runs": n,
+            "store.append_ms": 1e3 * appended_s / n,
+            "store.merge_ms": 1e3 * merged_s / n,
+            "store.grouped_s": _seconds(grouped.collect),
+        }
+
+
+def _resume_and_report(place: str, case: Case, trials: int) -> dict[str, float]:
+    """Plan, resume and report a finished study, in a process of its own: seconds, and the most memory."""
+    folder = Path(place)
+    study = _large(folder, case, trials)
+    planned_s = _seconds(lambda: plan(study).table)
+    resumed_s = _seconds(lambda: run_study(study, folder / "many"))
+    reported_s = _seconds(lambda: write_report(run_study(study, folder / "many")))
+    return {"million.planned_s": planned_s, "million.resumed_s": resumed_s, "million.reported_s": reported_s,
+            "million.most_mb": peak_mb()}  # fmt: skip
+
+
+def million(case: Case) -> dict[str, float]:
+    """A million runs planned, resumed and reported."""
+    trials = 1 if case.smoke else 1_000
+    with TemporaryDirectory() as place:
+        _fill(Store(Path(place) / "many"), _large(Path(place), case, trials))
+        with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+            return pool.submit(_resume_and_report, place, case, trials).result()
+
+
+def check(case: Case) -> dict[str, float]:
+    """A sweep of a million points checked: 100 worlds, and 10,000 ways to decide."""
+    n = 2 if case.smoke else 100
+    decision = f"policy = {list(_POLICIES)}\ndropping_threshold = {[i / n for i in range(n)]}\n"
+    intervals = [f"{60 + i} s" for i in range(10)]
+    with TemporaryDirectory() as place:
+        folder = Path(place)
+        began_s = time.perf_counter()
+        study = _study(folder, "", f"{decision}mapping_interval = {intervals}", [150 + i for i in range(n)])
+        estimate(study, folder / "none")
+        return {"check.points": len(study.points), "check.s": time.perf_counter() - began_s}
+
+
+def again(case: Case) -> dict[str, float]:
+    """A finished study run again, with its report, in this process."""
+    with TemporaryDirectory() as place:
+        folder = Path(place)
+        decision = f"policy = {list(_POLICIES[: 2 if case.smoke else 8])}\ndropping_threshold = [0, 0.5]"
+        study = _study(folder, f"trials = {2 if case.smoke else 6}", decision)
+        write_report(run_study(study, folder / "once"))
+        return {"again.s": _seconds(lambda: run_study(study, folder / "once"))}
+
+
+SUBJECT = Subject(
+    "studies",
+    {"overhead": overhead, "efficiency": efficiency, "store": store, "million": million, "check": check,
+     "again": again},
+    [
+        Bar("seconds beside each run, in ms: this process", "overhead.1_ms", "at most", 5),
+        Bar("seconds beside each run, in ms: two processes", "overhead.2_ms", "at most", 5),
+        Bar("efficiency of two processes", "efficiency.two", "at least", 0.9),
+        Bar("100,000 runs grouped, in s", "store.grouped_s", "at most", 2),
+        Bar("a million runs planned, resumed and reported: MB at most", "million.most_mb", "at most", 500),
+        Bar("a sweep of a million points checked, in s", "check.s", "at most", 10),
+        Bar("a finished study run again, in s", "again.s", "at most", 1),
+    ],
+)  # fmt: skip
