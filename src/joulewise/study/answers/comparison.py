@@ -16,10 +16,11 @@ from joulewise.study.answers.notes import notes_of
 from joulewise.study.answers.points import AGAINST, STUDY, matched, points_of
 from joulewise.study.answers.settings import settings_of
 from joulewise.study.answers.sides import Side, Studied, sides_of
+from joulewise.study.answers.statistics import TIED
 from joulewise.study.answers.trials import PAIR, PAIRING, UNPAIRED, Met
 
-HIGHER, LOWER, NOT_TOLD_APART, SAME = "higher", "lower", "not told apart", "the same"
-"""How a study stands to the base."""
+HIGHER, LOWER, SAME = "higher", "lower", "the same"
+"""How a study stands to the base, or `TIED`: the trials do not tell them apart."""
 ONE_TRIAL, NO_CHANCE, NO_SPREAD, NO_VALUES = "one trial", "nothing is random", "no spread over trials", "no values"
 """Why a difference has no interval."""
 _ROUNDING = 1e-12
@@ -213,6 +214,6 @@ def _verdict() -> pl.Expr:
         .when(is_sure | (pl.col("holm_p") <= ALPHA))
         .then(direction)
         .when(pl.col("holm_p").is_not_null())
-        .then(pl.lit(NOT_TOLD_APART))
+        .then(pl.lit(TIED))
     )
     return verdict.alias("verdict")
