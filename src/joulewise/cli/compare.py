@@ -10,7 +10,7 @@ import typer
 from joulewise.cli.output import AsJson, print_json, print_table, say, working
 
 if TYPE_CHECKING:
-    from joulewise.present.comparison.view import View
+    from joulewise.present.comparison.view import Row, View
 
 _MOST_ROWS = 60
 
@@ -73,15 +73,34 @@ def _show(view: View) -> None:
     for note in comparison.notes:
         say(note)
     print()
-    for metric in comparison.metrics:
-        rows = _difference_rows(view, metric)
-        print_table(view.amount(metric).title, rows[:_MOST_ROWS], numbers=_NUMBERS)
+    tables = [(_title(view), _only_rows(view))] if comparison.pairs.height == 1 else _tables(view)
+    for title, rows in tables:
+        print_table(title, rows[:_MOST_ROWS], numbers=_NUMBERS)
         if len(rows) > _MOST_ROWS:
             print(f"... and {count(len(rows) - _MOST_ROWS, 'more row')}.")
     say(_meaning(comparison.n_corrected))
 
 
-_NUMBERS = ("base", "study", "difference", "percent", "effect", "p, corrected", "trials")
+def _title(view: View) -> str:
+    """What stands over the metrics of the only pair of points."""
+    study, point = view.comparison.labels[1], view.point(view.comparison.pairs.row(0, named=True))
+    return ", ".join(part for part in (f"{study} against {view.base}", point) if part)
+
+
+def _tables(view: View) -> list[tuple[str, list[dict[str, str]]]]:
+    """A table for each metric."""
+    return [
+        (view.amount(metric).title, [_told(view, row, view.name(row)) for row in view.rows(metric).rows(named=True)])
+        for metric in view.comparison.metrics
+    ]
+
+
+def _only_rows(view: View) -> list[dict[str, str]]:
+    """A row for each metric."""
+    return [_told(view, row, view.amount(row["metric"]).title) for row in view.comparison.differences.rows(named=True)]
+
+
+_NUMBERS = ("base", "study", "difference", "percent", "effect", "p", "trials")
 
 
 def _meaning(n: int) -> str:
@@ -89,7 +108,7 @@ def _meaning(n: int) -> str:
     if not n:
         return "Nothing could be tested: that needs two trials at least whose differences are not all the same."
     together = f"p is corrected for all {n:,} differences (Holm)" if n > 1 else "p is of one difference alone"
-    return f"± is half of a 95 % interval of each difference alone; {together}. Tied are those that the trials do not tell apart."
+    return f"± is half of a 95 % interval of each difference alone; {together}. Trials do not tell apart what is tied."
 
 
 def _setting_rows(view: View) -> list[dict[str, str]]:
@@ -103,14 +122,12 @@ def _setting_rows(view: View) -> list[dict[str, str]]:
     ]
 
 
-def _difference_rows(view: View, metric: str) -> list[dict[str, str]]:
+def _told(view: View, row: Row, name: str) -> dict[str, str]:
+    """A row of the table, under a name."""
     from joulewise.present.comparison.tables import WHAT, difference_cells
 
-    return [
-        {"what": view.name(row)}
-        | {name: text for name, text in zip(WHAT, difference_cells(view, row), strict=True) if name != "p"}
-        for row in view.rows(metric).iter_rows(named=True)
-    ]
+    cells = zip(WHAT, difference_cells(view, row), strict=True)
+    return {"what": name, **{column: text for column, text in cells if column != "p alone"}}
 
 
 def _as_json(view: View, written: list[Path]) -> dict[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import polars as pl
@@ -12,11 +13,11 @@ from joulewise._version import __version__
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.files import write_atomic
 from joulewise.present.comparison.differences import draw_differences
-from joulewise.present.comparison.tables import difference_tables, pairs_table, settings_table
+from joulewise.present.comparison.tables import difference_tables, made_table, pairs_table, settings_table
 from joulewise.present.comparison.values import draw_distributions, draw_trials, has_pairs
 from joulewise.present.comparison.view import View, interval_text
 from joulewise.present.export import FORMATS, export, spec_of
-from joulewise.present.findings import Finding
+from joulewise.present.findings import MAX_FINDINGS, Finding
 from joulewise.present.glossary import STATISTICS
 from joulewise.present.html import libraries
 from joulewise.present.layout import Drawing
@@ -38,10 +39,10 @@ GLOSSARY = {
         "The difference in standard deviations, corrected for few trials: those of paired differences (Cohen's d_z), "
         "or those of trials where nothing is paired (Hedges' g). The two are not on one scale."
     ),
-    "p": "The chance of a difference at least so large, to either side, if there were none in truth (Student, Welch).",
-    "p, corrected": (
-        "The same for all differences of this page together (Holm): where it is at most 0.05, the trials tell the "
-        "two apart, and the chance that this is wrong anywhere on the page is at most 5 %."
+    "p alone": "The chance of a difference at least so large, to either side, if there were none (Student, Welch).",
+    "p": (
+        "The same, corrected for all differences of this page together (Holm): where it is at most 0.05, the trials "
+        "tell the two apart, and the chance that this is wrong anywhere on the page is at most 5 %."
     ),
     "Tied": "These trials do not tell the two apart. A difference may be there all the same; more trials would tell.",
 }
@@ -116,11 +117,12 @@ def _values(view: View) -> dict[str, object]:
         "about": about,
         "facts": facts,
         "libraries": libraries() if drawable(comparison) else "",
-        "findings": list(findings(view)),
+        "findings": list(islice(findings(view), MAX_FINDINGS)),
         "difference_tables": difference_tables(view),
         "settings": settings_table(view),
         "notes": comparison.notes,
         "pairs": pairs_table(view),
+        "made": made_table(view),
         "glossary": GLOSSARY,
     }
 

@@ -16,11 +16,15 @@ from joulewise.present.comparison.view import (
 )
 from joulewise.present.layout import sentence
 from joulewise.present.tables import ALIKE, MAX_ROWS, WORDS, Cell, Table
+from joulewise.study.answers.sides import Side
 from joulewise.study.answers.statistics import TIED
 from joulewise.units import count
 
-WHAT = ("base", "study", "difference", "percent", "effect", "p", "p, corrected", "trials", "verdict")
-"""What is told of a difference."""
+WHAT = ("base", "study", "difference", "percent", "effect", "p alone", "p", "trials", "verdict")
+"""What is told of a difference; `p` is corrected for all of them."""
+
+
+_COLUMNS = tuple(name if name.startswith("p ") or name == "p" else sentence(name) for name in WHAT)
 
 
 def difference_cells(view: View, row: Row) -> list[str]:
@@ -41,7 +45,7 @@ def _difference_table(view: View, metric: str) -> Table:
     found = view.rows(metric)
     rows = [(view.name(row), _marked(view, row)) for row in found.head(MAX_ROWS).iter_rows(named=True)]
     note = f"The first {MAX_ROWS} of {count(found.height, 'row')}." if found.height > MAX_ROWS else ""
-    return Table(view.amount(metric).title, "What", tuple(map(sentence, WHAT)), tuple(rows), note)
+    return Table(view.amount(metric).title, "What", _COLUMNS, tuple(rows), note)
 
 
 def _marked(view: View, row: Row) -> tuple[Cell, ...]:
@@ -58,6 +62,21 @@ def settings_table(view: View) -> Table:
         (str(row["setting"]), tuple(Cell(row[label]) for label in labels)) for row in wide.iter_rows(named=True)
     )
     return Table("What differs", "Setting", tuple(labels), rows)
+
+
+def made_table(view: View) -> Table:
+    """Where each study is, and what it was made with."""
+    rows = tuple(
+        (side.label, tuple(Cell(text) for text in (str(side.results.folder), *_facts(side))))
+        for side in view.comparison.sides
+    )
+    return Table("How it was made", "Study", ("Folder", "Seed", "Study hash", "Joulewise", "Machine", "Run at"), rows)
+
+
+def _facts(side: Side) -> tuple[str, ...]:
+    about = side.results.about
+    seed = str(side.results.study.heading.seed)
+    return (seed, *(str(about[name]) for name in ("study_hash", "joulewise", "machine", "run_at")))
 
 
 def pairs_table(view: View) -> Table:

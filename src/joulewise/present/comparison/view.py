@@ -24,7 +24,7 @@ from joulewise.present.formats import (
 from joulewise.present.layout import sentence
 from joulewise.present.page import page_of
 from joulewise.present.records import Records, StudyInfo
-from joulewise.study.answers.comparison import NO_CHANCE, NO_SPREAD, NO_VALUES, ONE_TRIAL, Comparison
+from joulewise.study.answers.comparison import NO_CHANCE, NO_SPREAD, NO_VALUES, ONE_TRIAL, SAME, Comparison
 from joulewise.study.answers.points import AGAINST, STUDY
 from joulewise.study.answers.trials import FIXED, SAME_DRAWS, SAME_WORLDS, UNPAIRED
 
@@ -40,7 +40,7 @@ PAIRINGS = {
 REASONS = {
     ONE_TRIAL: "one trial: no interval",
     NO_CHANCE: "nothing is random",
-    NO_SPREAD: "no spread over trials",
+    NO_SPREAD: "no spread",
     NO_VALUES: "no values to compare",
 }
 """Why a difference has no interval."""
@@ -194,4 +194,6 @@ def n_text(row: Row) -> str:
 
 def verdict_text(row: Row) -> str:
     """How the study stands to the base, and why there is no interval where there is none."""
+    if row["verdict"] == SAME:
+        return SAME
     return ": ".join(part for part in (row["verdict"], REASONS.get(row["reason"])) if part)

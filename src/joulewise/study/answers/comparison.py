@@ -19,7 +19,7 @@ from joulewise.study.answers.sides import Side, Studied, sides_of
 from joulewise.study.answers.statistics import TIED
 from joulewise.study.answers.trials import PAIR, PAIRING, UNPAIRED, Met
 
-HIGHER, LOWER, SAME = "higher", "lower", "the same"
+HIGHER, LOWER, SAME = "higher", "lower", "same"
 """How a study stands to the base, or `TIED`: the trials do not tell them apart."""
 ONE_TRIAL, NO_CHANCE, NO_SPREAD, NO_VALUES = "one trial", "nothing is random", "no spread over trials", "no values"
 """Why a difference has no interval."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from joulewise.study.answers.points import AGAINST, STUDY
-from joulewise.study.answers.sides import Side
+from joulewise.study.answers.sides import Side, chosen_of_all, in_words
 from joulewise.study.answers.trials import FIXED, PAIRING, SAME_DRAWS, SAME_WORLDS, UNPAIRED
 from joulewise.units import count
 
@@ -25,6 +25,8 @@ HOW = {
 
 def notes_of(sides: Sequence[Side], pairs: pl.DataFrame, points: Sequence[pl.DataFrame]) -> Iterator[str]:
     """Sentences on a comparison, given the pairs of points and the points of each side."""
+    if of_all := chosen_of_all(sides):
+        yield f"Of every study: {in_words(of_all)}."
     for side in sides[1:]:
         own = pairs.filter(pl.col(STUDY) == side.label)
         yield from _how(sides[0], side, own)

@@ -32,11 +32,10 @@ _NEXT = re.compile(r",(?=[A-Za-z_][\w.]*=)")
 
 @dataclass(frozen=True)
 class Side:
-    """Results, the values of study keys that were chosen from them, as given, and what they are called."""
+    """Results, the values of study keys that were chosen from them, and what they are called."""
 
     results: Results
     chosen: Mapping[str, Any]
-    words: str
     label: str = ""
 
     @property
@@ -85,23 +84,18 @@ def sides_of(studies: Sequence[Studied]) -> tuple[Side, ...]:
 
 def _side(studied: Studied, opened: dict[Path, Results]) -> Side:
     if isinstance(studied, Results):
-        return Side(studied, {}, "")
+        return Side(studied, {})
     folder, choice = _split(studied)
     if folder not in opened:
         opened[folder] = open_results(folder)
     chosen = _chosen(opened[folder], choice)
-    return Side(opened[folder], chosen, ", ".join(_brief(*pair) for pair in chosen.items()))
+    return Side(opened[folder], chosen)
 
 
 def _split(studied: Path | str) -> tuple[Path, list[str]]:
     """A folder, and what was chosen of it; a folder that is there is taken as it is."""
     match = None if Path(studied).exists() else _CHOICE.fullmatch(str(studied))
     return (Path(match["folder"]), _NEXT.split(match["choice"])) if match else (Path(studied), [])
-
-
-def _brief(column: str, value: object) -> str:
-    """A chosen value in short: names stand alone, all else with its key."""
-    return value if isinstance(value, str) else f"{_without_unit(_end(column))} {shown(column, value)}"
 
 
 def _chosen(results: Results, choices: Sequence[str]) -> dict[str, Any]:
@@ -185,12 +179,29 @@ def _other_kinds(sides: Sequence[Side]) -> Iterator[Problem]:
             yield Problem(str(side.results.folder), f"holds a study of the kind {kind.name!r}", allowed, advice)
 
 
+def chosen_of_all(sides: Sequence[Side]) -> dict[str, Any]:
+    """The values that were chosen from every side."""
+    first, *others = (side.chosen for side in sides)
+    return {key: value for key, value in first.items() if all(key in one and one[key] == value for one in others)}
+
+
+def in_words(chosen: Mapping[str, Any]) -> str:
+    """Chosen values in short: names stand alone, all else with its key."""
+    told = (
+        value if isinstance(value, str) else f"{_without_unit(_end(key)).replace('_', ' ')} {shown(key, value)}"
+        for key, value in chosen.items()
+    )
+    return ", ".join(told)
+
+
 def _labelled(sides: Sequence[Side]) -> tuple[Side, ...]:
     """The sides, called by the shortest way that tells them apart; InputError where nothing does."""
+    of_all = chosen_of_all(sides)
+    own = [in_words({key: value for key, value in side.chosen.items() if key not in of_all}) for side in sides]
     names = [side.results.study.name for side in sides]
     folders = [str(side.results.folder) for side in sides]
-    words = [side.words or name for side, name in zip(sides, names, strict=True)]
-    ways = (names, words, _both(sides, names), folders, _both(sides, folders))
+    words = [mine or name for mine, name in zip(own, names, strict=True)]
+    ways = (names, words, _both(names, own), folders, _both(folders, own))
     labels = next((labels for labels in ways if len(set(labels)) == len(sides)), None)
     if labels is None:
         twice = next(label for label in ways[-1] if ways[-1].count(label) > 1)
@@ -198,5 +209,5 @@ def _labelled(sides: Sequence[Side]) -> tuple[Side, ...]:
     return tuple(replace(side, label=label) for side, label in zip(sides, labels, strict=True))
 
 
-def _both(sides: Sequence[Side], names: Sequence[str]) -> list[str]:
-    return [f"{name}: {side.words}" if side.words else name for side, name in zip(sides, names, strict=True)]
+def _both(names: Sequence[str], own: Sequence[str]) -> list[str]:
+    return [f"{name}: {mine}" if mine else name for name, mine in zip(names, own, strict=True)]
