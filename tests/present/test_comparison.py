@@ -119,12 +119,18 @@ ROW = {
 }  # fmt: skip
 
 
+TINY = {**ROW, "difference": 2e-7, "low": 1e-7, "high": 3e-7}
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         (difference_text(ROW, 1.0), "+2.00 ± 0.50"),
         (difference_text({**ROW, "low": None, "high": None}, 1.0), "+2"),
         (difference_text({**ROW, "difference": None, "low": None, "high": None}, 1.0), "\N{EN DASH}"),
+        (interval_text({**ROW, "low": None}, 1.0), "+2"),
+        (interval_text(TINY, 1.0), "+2.00e_07 (+1.00e_07 to +3.00e_07)".replace("_", "\N{MINUS SIGN}")),
+        (difference_text(TINY, 1.0), "(2.00 ± 1.00)e\N{MINUS SIGN}7"),
         (interval_text(ROW, 10.0), "+0.200 (+0.150 to +0.250)"),
         (percent_text({"percent": None}), "\N{EN DASH}"),
         (p_text(0.0001), "<\N{NARROW NO-BREAK SPACE}0.001"),
@@ -133,7 +139,7 @@ ROW = {
         (effect_text(-1.234), "\N{MINUS SIGN}1.23"),
         (n_text({"n": 5, "n_base": 1200}), "5 and 1,200"),
         (verdict_text(ROW), "higher"),
-        (verdict_text({"verdict": None, "reason": "one trial"}), "one trial: no interval"),
+        (verdict_text({"verdict": None, "reason": "one trial"}), "one trial"),
         (verdict_text({"verdict": "lower", "reason": "nothing is random"}), "lower: nothing is random"),
         (verdict_text({"verdict": "same", "reason": "no spread over trials"}), "same"),
     ],

@@ -68,7 +68,7 @@ def test_runs_in_the_same_worlds_are_paired_as_scipy_pairs_them() -> None:
     found = compare(a, b)
     assert found.pairs["pairing"].unique().to_list() == [SAME_WORLDS]
     assert found.pairs[THRESHOLD].unique().to_list() == [0.5]  # the only one that both have
-    at = {"manager__policy": "random", "manager__dropping_threshold": 0.5}
+    at: dict[str, Any] = {"manager__policy": "random", "manager__dropping_threshold": 0.5}
     values, base, row = values_of(b, **at), values_of(a, **at), row_of(found, manager__policy="random")
     oracle = stats.ttest_rel(values, base)
     low, high = oracle.confidence_interval(0.95)
@@ -100,7 +100,7 @@ def test_trials_of_other_seeds_are_independent_and_that_is_told() -> None:
     a, b = study("a"), study("b", 1.0, {TEN: "trials = 7\nseed = 3"})
     found = compare(a, b)
     assert found.pairs["pairing"].unique().to_list() == [UNPAIRED]
-    at = {"manager__policy": "random", "manager__dropping_threshold": 0.5}
+    at: dict[str, Any] = {"manager__policy": "random", "manager__dropping_threshold": 0.5}
     oracle = stats.ttest_ind(values_of(b, **at), values_of(a, **at), equal_var=False)
     row = row_of(found, **at)
     assert (row["p"], row["n"], row["n_base"]) == pytest.approx((oracle.pvalue, 7, 10))

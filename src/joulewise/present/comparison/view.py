@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +23,7 @@ from joulewise.present.formats import (
 from joulewise.present.layout import sentence
 from joulewise.present.page import page_of
 from joulewise.present.records import Records, StudyInfo
+from joulewise.present.tables import plus_minus
 from joulewise.study.answers.comparison import NO_CHANCE, NO_SPREAD, NO_VALUES, ONE_TRIAL, SAME, Comparison
 from joulewise.study.answers.points import AGAINST, STUDY
 from joulewise.study.answers.trials import FIXED, SAME_DRAWS, SAME_WORLDS, UNPAIRED
@@ -38,13 +38,13 @@ PAIRINGS = {
 }
 """How runs meet, in a few words."""
 REASONS = {
-    ONE_TRIAL: "one trial: no interval",
+    ONE_TRIAL: "one trial",
     NO_CHANCE: "nothing is random",
     NO_SPREAD: "no spread",
     NO_VALUES: "no values to compare",
 }
 """Why a difference has no interval."""
-_LEAST_P = 1e-3
+_LEAST_P, _LEAST_HALF = 1e-3, 1e-5
 
 
 class Amount(NamedTuple):
@@ -128,42 +128,41 @@ def in_unit(row: Row, size: float, names: Sequence[str]) -> list[float | None]:
     return [None if row[name] is None else row[name] / size for name in names]
 
 
-def decimals_of(row: Row, size: float) -> int:
-    """Decimals with which the numbers of a row are written: two digits of its interval, or three of the difference."""
-    low, high, gap, mean = in_unit(row, size, ("low", "high", "difference", "mean"))
-    if low is not None and high is not None:
-        return decimals_for((high - low) / 2)
-    largest = abs(gap or mean or 0.0)
-    return 0 if largest == 0 or float(largest).is_integer() else min(6, max(0, 2 - math.floor(math.log10(largest))))
+def _half(row: Row, size: float) -> float | None:
+    """Half of the 95 % interval; None where there is none, or it is too small to be written with decimals."""
+    low, high = in_unit(row, size, ("low", "high"))
+    half = None if low is None or high is None else (high - low) / 2
+    return None if half is None or half < _LEAST_HALF else half
+
+
+def _with_sign(value: float) -> str:
+    return f"+{number(value)}" if value > 0 else number(value)
 
 
 def difference_text(row: Row, size: float) -> str:
     """A difference with half of its 95 % interval."""
     gap, low, high = in_unit(row, size, ("difference", "low", "high"))
-    decimals = decimals_of(row, size)
     if gap is None:
         return MISSING
-    half = "" if low is None or high is None else f" ± {fixed((high - low) / 2, decimals)}"
-    return f"{signed(gap, decimals)}{half}"
+    if low is None or high is None:
+        return _with_sign(gap)
+    return plus_minus({"mean": gap, "low": low, "high": high}, signed)
 
 
 def interval_text(row: Row, size: float) -> str:
     """A difference with the ends of its 95 % interval."""
-    gap, low, high = (
-        None if value is None else signed(value, decimals_of(row, size))
+    half = _half(row, size)
+    texts = [
+        MISSING if value is None else _with_sign(value) if half is None else signed(value, decimals_for(half))
         for value in in_unit(row, size, ("difference", "low", "high"))
-    )
-    if gap is None:
-        return MISSING
-    return gap if low is None or high is None else f"{gap} ({low} to {high})"
+    ]
+    return texts[0] if row["low"] is None else f"{texts[0]} ({texts[1]} to {texts[2]})"
 
 
 def mean_text(row: Row, name: str, size: float) -> str:
-    """The mean of one side, with as many decimals as the difference, and three digits at least."""
-    value = in_unit(row, size, (name,))[0]
-    if value is None:
-        return MISSING
-    return fixed(value, decimals_of(row, size)) if row["low"] is not None else number(value)
+    """The mean of one side, with as many decimals as the interval of the difference has."""
+    value, half = in_unit(row, size, (name,))[0], _half(row, size)
+    return number(value) if value is None or half is None else fixed(value, decimals_for(half))
 
 
 def percent_text(row: Row) -> str:
