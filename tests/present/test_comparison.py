@@ -95,7 +95,7 @@ def test_nothing_is_drawn_where_there_is_nothing_to_draw() -> None:
     empty = compare(study("a", 0), made_results(lambda _: {METRIC: None}, {'"small"': '"b"'}), metrics=[METRIC])
     assert drawable(empty) == []
     one = View(compare(study("a", 0, 1), study("b", 1.0, 1), metrics=[METRIC]))
-    assert [figure.name for figure in drawable(one.comparison)] == ["differences", "distributions"]
+    assert [figure.name for figure in drawable(one.comparison)] == ["differences"]
     assert "Nothing could be tested" in drawn(draw_differences, one)[1]
 
 

@@ -19,8 +19,8 @@ def compare(
     studies: Annotated[
         list[str],
         typer.Argument(
-            metavar="FOLDER[:KEY=VALUE,...]",
-            help="Results folders, or points of them; the first is what the others are compared with.",
+            metavar="RESULTS...",
+            help="Results folders, or points of them, such as results/day:policy=easy; the first is the base.",
             show_default=False,
         ),
     ],

@@ -14,7 +14,7 @@ from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.files import write_atomic
 from joulewise.present.comparison.differences import draw_differences
 from joulewise.present.comparison.tables import difference_tables, made_table, pairs_table, settings_table
-from joulewise.present.comparison.values import draw_distributions, draw_trials, has_pairs
+from joulewise.present.comparison.values import draw_distributions, draw_trials, has_pairs, has_spread
 from joulewise.present.comparison.view import View, interval_text
 from joulewise.present.export import FORMATS, export, spec_of
 from joulewise.present.findings import MAX_FINDINGS, Finding
@@ -67,7 +67,7 @@ def _has_differences(comparison: Comparison) -> bool:
 
 FIGURES = (
     _Figure("differences", "Differences to the base", _has_differences, draw_differences),
-    _Figure("distributions", "Trials of each study", _has_differences, draw_distributions),
+    _Figure("distributions", "Trials of each study", has_spread, draw_distributions),
     _Figure("trials", "Trial by trial", has_pairs, draw_trials),
 )
 

@@ -27,6 +27,11 @@ _QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
 # --- side by side -------------------------------------------------------------------------------------------------
 
 
+def has_spread(comparison: Comparison) -> bool:
+    """Whether some study has several trials to be shown."""
+    return bool((comparison.differences.select(pl.max_horizontal("n", "n_base").max()).item() or 0) > 1)
+
+
 def draw_distributions(view: View) -> Drawing:
     """Values of all trials by point and study, or where they lie, with their means."""
     metrics = view.comparison.metrics[:MOST_PANELS]
@@ -40,10 +45,13 @@ def draw_distributions(view: View) -> Drawing:
 
 
 def _grouped(view: View, metric: str) -> pl.DataFrame:
-    """The values of each point and study, and where they lie: `name`, `study`, `n`, `mean`, quantiles, `values`."""
+    """The values of each point and study, and where they lie: `name`, `study`, `n`, `mean`, quantiles, `values`.
+
+    Where there is one point, it is called by its study.
+    """
     names = pl.DataFrame(
         [
-            {PAIR: at, "name": view.point(row) or "all trials", STUDY: row[STUDY]}
+            {PAIR: at, "name": view.point(row), STUDY: row[STUDY]}
             for at, row in enumerate(view.comparison.pairs.head(MOST_POINTS).iter_rows(named=True))
         ],
         schema_overrides={PAIR: pl.UInt32},
@@ -55,7 +63,8 @@ def _grouped(view: View, metric: str) -> pl.DataFrame:
     )  # fmt: skip
     named = groups.collect().join(names, on=PAIR).sort(PAIR, "is_base", descending=[False, True])
     study = pl.when("is_base").then(pl.lit(view.base)).otherwise(STUDY).alias(STUDY)
-    return named.with_columns(study).unique(["name", STUDY], keep="first", maintain_order=True)
+    told = named.with_columns(study).unique(["name", STUDY], keep="first", maintain_order=True)
+    return told.with_columns(name=pl.when(pl.col("name") == "").then(STUDY).otherwise("name"))
 
 
 def _panel(view: View, amount: Amount, table: pl.DataFrame) -> Any:
@@ -63,14 +72,11 @@ def _panel(view: View, amount: Amount, table: pl.DataFrame) -> Any:
 
     labels = view.comparison.labels
     names = table["name"].unique(maintain_order=True).to_list()
-    colours = alt.Scale(domain=labels, range=theme.categorical(len(labels)))
-    legend = alt.Legend(symbolType="square", symbolOpacity=1, columns=4)
     is_many = int(table["n"].max() or 0) > _MOST_DOTS  # type: ignore[arg-type]
     base = alt.Chart(inline(table.drop("values").rows(named=True))).encode(
         y=alt.Y("name:N", sort=names, title=None, axis=alt.Axis(grid=True, tickBand="extent", labelLimit=260)),
-        yOffset=alt.YOffset("study:N", sort=labels, scale=alt.Scale(domain=labels, paddingInner=0.2, paddingOuter=0.3)),
-        color=alt.Color("study:N", title="Study", sort=None, scale=colours, legend=legend),
         tooltip=[alt.Tooltip("name:N", title="at"), "study:N", alt.Tooltip("mean:Q", format=",.4~g"), "n:Q"],
+        **_by_study(labels, are_named=names == table[STUDY].to_list()),
     )
     x = alt.X(
         "x:Q" if not is_many else "q05:Q",
@@ -80,8 +86,21 @@ def _panel(view: View, amount: Amount, table: pl.DataFrame) -> Any:
     )
     spread = _lines(base, x) if is_many else [_dots(base, table, x)]
     mean = base.mark_tick(thickness=2.4, size=_BAND_PX - 2, opacity=1).encode(x=alt.X("mean:Q"))
-    height = {"step": _BAND_PX * len(labels) + 12, "for": "position"}
+    n_bands = int(table.group_by("name").len()["len"].max() or 1)  # type: ignore[arg-type]
+    height = {"step": _BAND_PX * n_bands + 12, "for": "position"}
     return layer(*spread, mean, width=_WIDTH_PX, height=height)
+
+
+def _by_study(labels: list[str], *, are_named: bool) -> dict[str, Any]:
+    """What tells studies apart: colours, and, where rows are not named by them, places in a row and a legend."""
+    import altair as alt
+
+    legend = None if are_named else alt.Legend(symbolType="square", symbolOpacity=1, columns=4)
+    colours = alt.Scale(domain=labels, range=theme.categorical(len(labels)))
+    colour = alt.Color("study:N", title="Study", sort=None, scale=colours, legend=legend)
+    spans = alt.Scale(domain=labels, paddingInner=0.2, paddingOuter=0.3)
+    places = {} if are_named else {"yOffset": alt.YOffset("study:N", sort=labels, scale=spans)}
+    return {"color": colour, **places}
 
 
 def _lines(base: Any, x: Any) -> list[Any]:
