@@ -19,7 +19,7 @@ def compare(
     studies: Annotated[
         list[str],
         typer.Argument(
-            metavar="RESULTS...",
+            metavar="RESULTS",
             help="Results folders, or points of them, such as results/day:policy=easy; the first is the base.",
             show_default=False,
         ),
@@ -64,6 +64,7 @@ def compare(
 
 def _show(view: View) -> None:
     """Print what differs, what was paired, and every difference."""
+    from joulewise.errors import printable
     from joulewise.units import count
 
     comparison = view.comparison
@@ -71,7 +72,7 @@ def _show(view: View) -> None:
     if comparison.settings.is_empty():
         say("Nothing.\n")
     for note in comparison.notes:
-        say(note)
+        say(printable(note))
     print()
     tables = [(_title(view), _only_rows(view))] if comparison.pairs.height == 1 else _tables(view)
     for title, rows in tables:
