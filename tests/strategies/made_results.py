@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 from joulewise.study import Results, Run, parse_study, plan
-from joulewise.study.store.store import DONE, FAILED
-from joulewise.study.store.tables import runs_table
+from joulewise.study.store.store import DONE, FAILED, Store
+from joulewise.study.store.tables import raw_table, typed
 from tests.strategies.small import HEADING, MANAGER, QUICKLY, SYSTEM, WORKLOAD
 
 Numbers = Callable[[Run], Mapping[str, Any] | None]
@@ -35,8 +38,12 @@ def made_results(
         assert old in text
         text = text.replace(old, new)
     study = parse_study(text, "study.toml", Path())
-    runs = runs_table(_row(run, numbers(run)) for run in plan(study))
-    return Results(Path("results") / study.name, study, runs, {**ABOUT, **about})
+    rows = raw_table(_row(run, numbers(run)) for run in plan(study))
+    folder = Path(mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    store = Store(folder / study.name)
+    store.write_table(store.runs_file, typed(rows.lazy()).collect())
+    return Results(store.folder, study, {**ABOUT, **about})
 
 
 def _row(run: Run, metrics: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -106,8 +106,8 @@ _RESULTS = ("mean", "base_mean", "n", "n_base", "difference", "low", "high", "al
 def _metrics(sides: Sequence[Side], wanted: Sequence[str]) -> tuple[str, ...]:
     """The metrics that are meant, in the order of the kind, of those that every side has; InputError for others."""
     kind = sides[0].results.study.kind
-    common = [set(side.results.runs.columns) for side in sides]
-    there = [name for name in kind.metrics(sides[0].results.runs.columns) if all(name in names for names in common)]
+    common = [set(side.results.columns) for side in sides]
+    there = [name for name in kind.metrics(sides[0].results.columns) if all(name in names for names in common)]
     patterns = wanted or [column.name for column in kind.shown() if column.is_metric]
     raise_if_any(
         unknown_name("metric", pattern, there) for pattern in wanted if not any(fnmatchcase(m, pattern) for m in there)

@@ -59,7 +59,7 @@ def _caution(base: Side, side: Side, pairing: str) -> Iterator[str]:
 
 def _one(side: Side, name: str) -> str:
     """The values of a column, as text."""
-    if name not in side.results.runs.columns:
+    if name not in side.results.columns:
         return ""
     values = side.rows.select(pl.col(name).unique().sort()).collect()[name]
     return ", ".join(map(str, values.drop_nulls()))

@@ -42,7 +42,7 @@ class Side:
     def rows(self) -> pl.LazyFrame:
         """The chosen runs, those without a result among them."""
         is_chosen = (pl.col(key).eq_missing(pl.lit(value)) for key, value in self.chosen.items())
-        return self.results.runs.lazy().filter(*is_chosen)
+        return self.results.scan().filter(*is_chosen)
 
     @property
     def runs(self) -> pl.LazyFrame:
@@ -62,7 +62,7 @@ class Side:
 
 def keys_of(results: Results) -> list[str]:
     """The columns of results that say what was run, the variant first."""
-    return [name for name in results.runs.columns if name == VARIANT or is_study_key(name)]
+    return [name for name in results.columns if name == VARIANT or is_study_key(name)]
 
 
 def sides_of(studies: Sequence[Studied]) -> tuple[Side, ...]:
@@ -109,7 +109,7 @@ def _chosen(results: Results, choices: Sequence[str]) -> dict[str, Any]:
 def _choice(results: Results, choice: str) -> tuple[str, Any]:
     key, _, text = choice.partition("=")
     column = _column(results, key)
-    values = results.runs[column].unique(maintain_order=True).drop_nulls().to_list()
+    values = results.scan().select(pl.col(column).unique(maintain_order=True).drop_nulls()).collect()[column].to_list()
     found = [value for value in values if _is_said(column, value, text)]
     if not found:
         options = [shown(column, value) if not isinstance(value, str) else value for value in values]
