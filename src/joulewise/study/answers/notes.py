@@ -59,10 +59,7 @@ def _caution(base: Side, side: Side, pairing: str) -> Iterator[str]:
 
 def _one(side: Side, name: str) -> str:
     """The values of a column, as text."""
-    if name not in side.results.columns:
-        return ""
-    values = side.rows.select(pl.col(name).unique().sort()).collect()[name]
-    return ", ".join(map(str, values.drop_nulls()))
+    return ", ".join(sorted(str(value) for value in side.said.get(name, ()) if value is not None))
 
 
 def _left_out(base: Side, side: Side, pairs: pl.DataFrame) -> Iterator[str]:

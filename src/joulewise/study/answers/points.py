@@ -37,19 +37,19 @@ def _varying(sides: Sequence[Side]) -> list[str]:
     """The keys that have several values on some side, or other ones on another; swept keys come first."""
     swept = dict.fromkeys(axis for side in sides for axis in side.results.study.axes)
     keys = list(swept | dict.fromkeys(key for side in sides for key in side.keys))
-    values = [side.rows.select(pl.col(side.keys).unique().implode()).collect() for side in sides]
-    known = [{key: frozenset(found[key][0]) if key in found.columns else _NULL for key in keys} for found in values]
-    return [key for key in keys if len(frozenset().union(*(found[key] for found in known))) > 1]
-
-
-_NULL = frozenset([None])
+    return [key for key in keys if len({value for side in sides for value in side.said.get(key, (None,))}) > 1]
 
 
 def _points(side: Side, keys: Sequence[str]) -> pl.DataFrame:
     """The points of a side, as its rows have their keys; there is one where there are no keys."""
     rows = keys_in(side.rows, dict.fromkeys(key for key in keys if key not in side.keys))
     is_fixed = (pl.len() == 1) & (side.results.study.heading.trials > 1)
-    return rows.group_by(*keys, "seed", maintain_order=True).agg(is_fixed=is_fixed).drop("seed").collect()
+    return (
+        rows.group_by(*keys, "seed", maintain_order=True)
+        .agg(is_fixed=is_fixed)
+        .drop("seed")
+        .collect(engine="streaming")
+    )
 
 
 def keys_in(rows: pl.LazyFrame, types: Mapping[str, pl.DataType | None]) -> pl.LazyFrame:
@@ -113,7 +113,7 @@ def _agreeing(base: Side, side: Side, keys: Sequence[str]) -> list[str]:
 
 
 def _variants(side: Side) -> set[str]:
-    return set(side.rows.select(pl.col(VARIANT).unique()).collect()[VARIANT].drop_nulls())
+    return set(side.said[VARIANT]) - {None}
 
 
 def _share(one: pl.Series, other: pl.Series) -> bool:

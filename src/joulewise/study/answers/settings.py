@@ -57,8 +57,12 @@ def _completed(name: str, sides: Sequence[Side], told: Sequence[Settings]) -> It
 def _settings(side: Side) -> dict[str, Sequence[Any]]:
     """All settings of a side with their values: heading, sections, files, and what it was run with."""
     about, heading = side.results.about, side.results.study.heading
-    said = side.rows.select(pl.col(name).unique(maintain_order=True).implode() for name in _columns(side)).collect()
-    columns = {name: [value for value in said[name][0].to_list() if value is not None] for name in said.columns}
+    has_variants = any(value is not None for value in side.said[VARIANT])
+    columns = {
+        name: [value for value in values if value is not None]
+        for name, values in side.said.items()
+        if name != VARIANT or has_variants
+    }
     return {
         "seed": columns.pop("seed"),
         "trials": [heading.trials],
@@ -67,12 +71,6 @@ def _settings(side: Side) -> dict[str, Sequence[Any]]:
         **{f"content of {name}": [content[:12]] for name, content in about["files"].items()},
         **{name: [about[key]] for key, name in _RUN_WITH.items()},
     }
-
-
-def _columns(side: Side) -> list[str]:
-    """The columns that say what was run; the names of variants where there are some."""
-    has_variants = side.rows.select(pl.col(VARIANT).is_not_null().any()).collect().item()
-    return ["seed", "bound", *(key for key in side.keys if key != VARIANT or has_variants)]
 
 
 def _known(values: Sequence[Any]) -> frozenset[Any]:

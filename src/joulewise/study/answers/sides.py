@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,14 @@ class Side:
     def n_failed(self) -> int:
         """How many of the chosen runs have no result."""
         return int(self.rows.filter(pl.col("status") == FAILED).select(pl.len()).collect().item())
+
+    @cached_property
+    def said(self) -> dict[str, list[Any]]:
+        """The values of each column that says what was run, as they come; one column at a time is in memory."""
+        return {
+            name: self.rows.select(pl.col(name)).unique(maintain_order=True).collect(engine="streaming")[name].to_list()
+            for name in ("seed", "bound", *self.keys)
+        }
 
     @property
     def keys(self) -> list[str]:
