@@ -17,7 +17,7 @@ from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.measures import measures
 from joulewise.simulate.tasks.serial import Outcome
 from joulewise.simulate.tasks.serial import simulate as run
-from joulewise.study import Results, Study, open_results, read_study, run_study
+from joulewise.study import Results, Study, compare, open_results, read_study, run_study
 from joulewise.worlds.environment import SystemParameters, generate_system
 from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
 
@@ -42,6 +42,7 @@ __all__ = [
     "__version__",
     "assignments",
     "bags",
+    "compare",
     "constant",
     "facility",
     "find_policy",

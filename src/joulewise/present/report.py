@@ -46,12 +46,13 @@ class Draft:
 
     plates: tuple[Plate, ...]
     values: Mapping[str, object]
+    template: str = "report.html"
 
     def html(self) -> str:
         """The whole report as one HTML document that loads nothing; whatever a user wrote in it is escaped."""
         give_back_memory()
         plates = [replace(plate, picture=picture_of(plate.spec)) for plate in self.plates]
-        return filled("report.html", plates=plates, **self.values)
+        return filled(self.template, plates=plates, **self.values)
 
     def write(self, folder: Path, mark: str = "") -> Path:
         """Write `report.html` into a folder and return its path; `mark` is a comment at its end."""

@@ -1,6 +1,7 @@
 """Studies: a TOML file in, runs over processes, a store of Parquet tables, statistics out."""
 
 from joulewise.progress import Cancelled, CancelToken, Progress
+from joulewise.study.answers.comparison import Comparison, compare
 from joulewise.study.answers.results import Results, open_results
 from joulewise.study.parsing.study import Study, parse_study, read_study
 from joulewise.study.running.planning import plan
@@ -11,12 +12,14 @@ from joulewise.study.verifying.verification import Verdict, Verification, to_ver
 __all__ = [
     "CancelToken",
     "Cancelled",
+    "Comparison",
     "Progress",
     "Results",
     "Run",
     "Study",
     "Verdict",
     "Verification",
+    "compare",
     "open_results",
     "parse_study",
     "plan",

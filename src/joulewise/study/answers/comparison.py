@@ -1,0 +1,219 @@
+"""Studies held against each other: what differs between them, what can be paired, and how sure each difference is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+import numpy as np
+import polars as pl
+
+from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
+from joulewise.study.answers import inference, trials
+from joulewise.study.answers.inference import ALPHA, Estimates
+from joulewise.study.answers.notes import notes_of
+from joulewise.study.answers.points import AGAINST, STUDY, matched, points_of
+from joulewise.study.answers.settings import settings_of
+from joulewise.study.answers.sides import Side, Studied, sides_of
+from joulewise.study.answers.statistics import TIED
+from joulewise.study.answers.trials import PAIR, PAIRING, UNPAIRED, Met
+
+HIGHER, LOWER, SAME = "higher", "lower", "same"
+"""How a study stands to the base, or `TIED`: the trials do not tell them apart."""
+ONE_TRIAL, NO_CHANCE, NO_SPREAD, NO_VALUES = "one trial", "nothing is random", "no spread over trials", "no values"
+"""Why a difference has no interval."""
+_ROUNDING = 1e-12
+"""What is a smaller part of the values is rounding."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Studies against the first of them, their base.
+
+    `settings` are those in which not all are alike, as `settings_of` gives them. `pairs` are the points that are held
+    against each other, and how their runs meet: `study`, the keys that vary within a study, `against:` and a key where
+    the base has another value, `pairing`, `n_pairs`, `n_same_world`, `n_runs` and `n_base_runs`.
+
+    `differences` has a row for each pair of points and metric: the same keys, `metric`, `pairing`, the `mean` of the
+    study and the `base_mean` over `n` and `n_base` trials, their `difference` with its 95 % interval, `low` and `high`;
+    `all_low` and `all_high`, so wide that all such intervals hold together with 95 %; the difference in `percent` of
+    the base, a standardised `effect`, the chance `p` alone and `holm_p` among all rows, `verdict`, and `reason` where
+    there is no interval. `notes` say what a reader has to know of it.
+    """
+
+    sides: tuple[Side, ...]
+    metrics: tuple[str, ...]
+    settings: pl.DataFrame = field(repr=False)
+    pairs: pl.DataFrame = field(repr=False)
+    differences: pl.DataFrame = field(repr=False)
+    notes: tuple[str, ...] = field(repr=False)
+    met: tuple[Met, ...] = field(repr=False)
+
+    @property
+    def labels(self) -> list[str]:
+        """What the studies are called, the base first."""
+        return [side.label for side in self.sides]
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns of `pairs` that tell them apart beside the study."""
+        return self.pairs.columns[1 : self.pairs.columns.index(PAIRING)]
+
+    @property
+    def n_corrected(self) -> int:
+        """For how many differences at once chances and wide intervals are corrected."""
+        return self.differences["p"].count()
+
+    def values(self, metric: str) -> pl.LazyFrame:
+        """The values behind the means: `pair`, the row of `pairs`; `is_base`, `trial`, and `value`."""
+        return pl.concat([met.values(metric) for met in self.met])
+
+
+def compare(*studies: Studied, metrics: Sequence[str] = ()) -> Comparison:
+    """Studies, or points of them, against the first: paired where trials are common, else as independent samples.
+
+    Each is results, their folder, or a text such as "results/day:policy=easy". `metrics` are names or patterns such as
+    "tasks_*"; without them, those that a summary shows. InputError for what cannot be compared.
+    """
+    sides = sides_of(studies)
+    chosen = _metrics(sides, metrics)
+    base, *others = points_of(sides)
+    met, pairs = [], []
+    n_before = 0
+    for side, points in zip(sides[1:], others, strict=True):
+        meeting = trials.meet(sides[0], side, matched(sides[0], side, base, points), n_before)
+        met.append(meeting)
+        pairs.append(meeting.pairs)
+        n_before += meeting.pairs.height
+    table = pl.concat(pairs)
+    found = pl.concat([meeting.measured(metric) for meeting in met for metric in chosen])
+    differences = _told(table, found, chosen)
+    told = _keys_told(_swept(sides, [base, *others]), table)
+    shown = table.select(STUDY, *told, PAIRING, "n_pairs", "n_same_world", "n_runs", "n_base_runs")
+    notes = tuple(notes_of(sides, table, [base, *others]))
+    columns = [STUDY, *told, "metric", PAIRING, *_RESULTS]
+    return Comparison(sides, chosen, settings_of(sides), shown, differences.select(columns), notes, tuple(met))
+
+
+_RESULTS = ("mean", "base_mean", "n", "n_base", "difference", "low", "high", "all_low", "all_high", "percent", "effect",
+            "p", "holm_p", "verdict", "reason")  # fmt: skip
+
+
+# --- what is compared ---------------------------------------------------------------------------------------------
+
+
+def _metrics(sides: Sequence[Side], wanted: Sequence[str]) -> tuple[str, ...]:
+    """The metrics that are meant, in the order of the kind, of those that every side has; InputError for others."""
+    kind = sides[0].results.study.kind
+    common = [set(side.results.columns) for side in sides]
+    there = [name for name in kind.metrics(sides[0].results.columns) if all(name in names for names in common)]
+    patterns = wanted or [column.name for column in kind.shown() if column.is_metric]
+    raise_if_any(
+        unknown_name("metric", pattern, there) for pattern in wanted if not any(fnmatchcase(m, pattern) for m in there)
+    )
+    chosen = [name for pattern in patterns for name in there if fnmatchcase(name, pattern)]
+    found = tuple(dict.fromkeys(chosen))
+    known = tuple(name for name in found if wanted or _is_known(sides, name))
+    if not known:
+        raise InputError(Problem("compare", "found no metric that every study has", "at least one must be there",
+                                 "name one with --metric"))  # fmt: skip
+    return known
+
+
+def _is_known(sides: Sequence[Side], metric: str) -> bool:
+    """Whether every side has a value of a metric."""
+    return all(side.runs.select(pl.col(metric).is_not_null().any()).collect().item() for side in sides)
+
+
+def _swept(sides: Sequence[Side], points: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
+    """The points with the keys alone that some study sweeps."""
+    axes = {axis for side in sides for axis in side.results.study.axes}
+    return [table.select(name for name in table.columns if name in axes) for table in points]
+
+
+def _keys_told(points: Sequence[pl.DataFrame], table: pl.DataFrame) -> list[str]:
+    """The keys that vary within a study, and those of the base where they are others at some pair."""
+    told = []
+    for key in [name for name in points[0].columns if any(each[name].n_unique() > 1 for each in points)]:
+        against = f"{AGAINST}{key}"
+        is_other = not table[key].equals(table[against].alias(key), null_equal=True)
+        told += [key, against] if is_other else [key]
+    return told
+
+
+# --- how sure it is -----------------------------------------------------------------------------------------------
+
+
+def _told(table: pl.DataFrame, found: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
+    """What was measured, with intervals, effects, chances and verdicts; by metric, then by pair."""
+    place = {metric: at for at, metric in enumerate(metrics)}
+    rows = found.join(table, on=PAIR, maintain_order="left").with_columns(
+        _at=pl.col("metric").replace_strict(place, return_dtype=pl.Int64)
+    )
+    rows = rows.sort("_at", PAIR).with_columns(_no_rounding())
+    estimates = _estimates(rows)
+    p, half, half_of_all = estimates.p(), estimates.half(1 - ALPHA), estimates.half_of_all()
+    difference = rows["difference"].to_numpy()
+    numbers = {
+        "low": difference - half, "high": difference + half,
+        "all_low": difference - half_of_all, "all_high": difference + half_of_all,
+        "effect": estimates.effect, "p": p, "holm_p": inference.holm(p),
+    }  # fmt: skip
+    columns = (pl.Series(name, values, dtype=pl.Float64).fill_nan(None) for name, values in numbers.items())
+    base = pl.col("base_mean")
+    percent = pl.when(base != 0).then(100 * pl.col("difference") / base.abs())
+    return rows.with_columns(*columns, percent=percent).with_columns(_reason()).with_columns(_verdict())
+
+
+def _no_rounding() -> Iterator[pl.Expr]:
+    """Differences and deviations, zero where they are no more than rounding."""
+    least = _ROUNDING * pl.col("scale")
+    for name in ("difference", "deviation", "base_deviation"):
+        yield pl.when(pl.col(name).abs() > least).then(pl.col(name)).when(pl.col(name).is_not_null()).then(0.0)
+
+
+def _estimates(rows: pl.DataFrame) -> Estimates:
+    """Of each row, paired or not."""
+    values = {
+        name: rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        for name in ("n", "n_base", "difference", "deviation", "base_deviation")
+    }
+    n, n_base, difference, deviation, base_deviation = values.values()
+    both = inference.paired(n, difference, deviation)
+    apart = inference.welch(n, deviation, n_base, base_deviation, difference)
+    is_apart = (rows[PAIRING] == UNPAIRED).to_numpy()
+    names = ("error", "freedom", "effect")
+    return Estimates(difference, *(np.where(is_apart, getattr(apart, name), getattr(both, name)) for name in names))
+
+
+def _reason() -> pl.Expr:
+    """Why a difference has no interval."""
+    fewest = pl.min_horizontal("n", "n_base")
+    reasons = (
+        pl.when(pl.col("p").is_not_null())
+        .then(None)
+        .when(fewest == 0)
+        .then(pl.lit(NO_VALUES))
+        .when(pl.col("is_fixed") & pl.col("is_base_fixed"))
+        .then(pl.lit(NO_CHANCE))
+        .when(fewest == 1)
+        .then(pl.lit(ONE_TRIAL))
+        .otherwise(pl.lit(NO_SPREAD))
+    )
+    return reasons.alias("reason")
+
+
+def _verdict() -> pl.Expr:
+    """How the study stands to the base: by the corrected chance, or as it is where there is no chance in it."""
+    difference, is_sure = pl.col("difference"), pl.col("reason").is_in([NO_CHANCE, NO_SPREAD])
+    direction = pl.when(difference > 0).then(pl.lit(HIGHER)).otherwise(pl.lit(LOWER))
+    verdict = (
+        pl.when(is_sure & (difference == 0))
+        .then(pl.lit(SAME))
+        .when(is_sure | (pl.col("holm_p") <= ALPHA))
+        .then(direction)
+        .when(pl.col("holm_p").is_not_null())
+        .then(pl.lit(TIED))
+    )
+    return verdict.alias("verdict")
