@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,8 +55,9 @@ def write_figures(
     folder: Path | None = None,
     formats: Sequence[str] = ("png",),
     on_progress: Callable[[int, int], object] = lambda _done, _total: None,
+    names: Collection[str] | None = None,
 ) -> list[Path]:
-    """Write every figure the results allow as `NAME.FORMAT` in each format and return the paths.
+    """Write every figure the results allow, or those with these names, as `NAME.FORMAT` and return the paths.
 
     The folder is `figures` in that of the results, if none is given. `on_progress` hears how many figures of how many
     are written. Raises InputError for a format that is not in FORMATS.
@@ -65,7 +66,7 @@ def write_figures(
     if place.is_symlink() and folder is None:
         advice = "remove the link, or write the figures into a folder that you name"
         raise InputError(Problem(str(place), "is a link to another place", "must be a folder of the results", advice))
-    return draw_figures(records_of(results), place, formats, on_progress)
+    return draw_figures(records_of(results), place, formats, on_progress, names)
 
 
 def draw_figures(
@@ -73,10 +74,12 @@ def draw_figures(
     folder: Path,
     formats: Sequence[str] = ("png",),
     on_progress: Callable[[int, int], object] = lambda _done, _total: None,
+    names: Collection[str] | None = None,
 ) -> list[Path]:
-    """Write every figure the records allow into a folder, as `write_figures` does."""
+    """Write the figures that the records allow into a folder, as `write_figures` does."""
     raise_if_any(unknown_name("figure format", kind, FORMATS) for kind in formats if kind not in FORMATS)
-    figures, written = drawable(records), list[Path]()
+    figures = [figure for figure in drawable(records) if names is None or figure.name in names]
+    written: list[Path] = []
     for number, figure in enumerate(figures, 1):
         chart = figure.draw(records).chart
         written += [export(chart, folder / f"{figure.name}.{kind}") for kind in formats]
