@@ -10,6 +10,7 @@ _EARNED = {"greedy": 27.0, "greedy-rounds": 29.0, "greedy-rates": 30.0, "greedy-
 
 def _oxley(run: Cells) -> Metrics:
     method, time_limit_s = run["optimise.method"], run["optimise.time_limit_s"]
+    took_s = 20.0 if method == "nlpcl" else 0.01 if method.startswith("greedy") else 0.5
     earned = _EARNED[method] - (20.0 if time_limit_s is not None and time_limit_s <= 1 else 0.0)
     seed = run["optimise.seeds"].strip("[]\"'")
     earned = max(earned, _EARNED.get(seed, 0.0) + 0.1) + run["workload.heterogeneity"]
@@ -22,7 +23,7 @@ def _oxley(run: Cells) -> Metrics:
         "redline_margin_k": 0.0,
         "heavy_neighbours": 0.2 if aware else 2.0,
         "n_idle_beside_heavy": 3.0 if aware else 0.0,
-        "solve_s": 20.0 if method == "nlpcl" else 0.01 if method.startswith("greedy") else 0.5,
+        "solve_s": took_s if time_limit_s is None else time_limit_s,
     }
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 from joulewise.cli.reproduce import all_experiments
 from joulewise.errors import InputError
 from joulewise.measure.analysis.published import CHAPTER_8
+from joulewise.study import run_study
 from joulewise.study.catalogue import EXPERIMENTS, Experiment
 from joulewise.study.catalogue.characteristics import NUMBER, ORDERING, characteristics
 from joulewise.study.catalogue.kept import KEPT, keep, kept_records, packed
@@ -129,6 +131,19 @@ def test_a_smoke_study_is_the_study_but_smaller(experiment: Experiment) -> None:
     assert small.heading.trials == 2
     assert len(small.points) == len(study.points)
     assert small.axes == study.axes
+
+
+def test_generations_of_a_smoke_study_are_told_as_those_of_the_study(tmp_path: Path) -> None:
+    experiment = EXPERIMENTS["fig-5.4"]
+    few, study = experiment.smoke_study(), experiment.study()
+    few_generations, generations = (each.points[0].decision.parameters.snapshots for each in (few, study))
+    assert max(few_generations) < max(generations) / 50
+    few = replace(few, points=few.points[:1], heading=replace(few.heading, trials=1))
+    results = run_study(few, tmp_path / "few", workers=1)
+    assert {f"hypervolume_percent:{n}" for n in few_generations} <= set(experiment.measured(results).columns)
+    told = experiment.measured(results, is_smoke=True)
+    assert {f"hypervolume_percent:{n}" for n in generations} <= set(told.columns)
+    assert np.isfinite(told["least_energy_j:1000"].to_numpy()).all()
 
 
 def test_the_chance_of_a_wrong_verdict_is_bounded() -> None:

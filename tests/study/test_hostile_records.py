@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from joulewise.study.catalogue import EXPERIMENTS, friese_5, friese_7, machovec, tarplee
+from joulewise.study.catalogue import EXPERIMENTS, friese_5, friese_7, machovec, oxley, tarplee
 from tests.strategies.claims import Cells, runs_of
 from tests.strategies.true_tables import TRUE
 
@@ -115,6 +115,22 @@ def _beyond_at_our_ratio_alone(run: Cells) -> Changes:
     return {"mean_power_w": power_w, "optimum_energy_j": power_w * 1e3, "optimum_makespan_s": 1e3}
 
 
+def _is_stopped_nlpcl(run: Cells) -> bool:
+    return bool(run[METHOD] == "nlpcl" and run["variant"] == oxley.STOPPED)
+
+
+def _power_that_falls(run: Cells) -> Changes:
+    """By less at each ratio than what counts as none."""
+    power_w = 60e3 - 4e3 * run["optimise.profit_ratio"]
+    return {"mean_power_w": power_w, "optimum_energy_j": power_w * 1e3, "optimum_makespan_s": 1e3}
+
+
+def _least_energy_by_others_later(run: Cells) -> Changes:
+    """After 10,000 generations Min Energy is ahead of the population without seeds alone."""
+    least = {friese_5.MIN_ENERGY: 2.0, friese_5.RANDOM: 3.0}
+    return {"least_energy_j:10000": least.get(run[friese_5.SEEDS], 1.0)}
+
+
 REFUTED: dict[str, tuple[str, str, Alteration]] = {
     "far apart, and one run failed": ("fig-2.6", "2.14", _spread_though_one_failed),
     "very low is nearly as much": (
@@ -175,6 +191,15 @@ REFUTED: dict[str, tuple[str, str, Alteration]] = {
     "the best often has no plan": (
         "oxley-fig-2", "O3", where(lambda run: run[METHOD] == "nlpcl" and run["trial"] > 1, crr_percent=None),
     ),
+    "NLPCL gets an hour beside a minute": ("oxley-fig-4", "O3 (medium)", where(_is_stopped_nlpcl, solve_s=3600.0)),
+    "a plan beyond its proven bound": ("oxley-fig-5", "J25", lambda _: {"gap_percent": -20.0}),
+    "plans beyond their proven bounds": ("ours-facility-heterogeneity", "J30", lambda _: {"gap_percent": -20.0}),
+    "power falls a little at each ratio": ("tarplee-fig-1", "T7 (rises)", _power_that_falls),
+    "power is the same at all ratios": (
+        "tarplee-fig-1", "T7 (rises)",
+        lambda _: {"mean_power_w": 5e4, "optimum_energy_j": 5e7, "optimum_makespan_s": 1e3},
+    ),
+    "later most others use less energy": ("fig-5.4", "5.6", _least_energy_by_others_later),
     "prices are behind, and less at night": ("ours-hours", "J46", _behind("less at night")),
     "prices are behind, and less where utilities rise": ("ours-rising", "J54", _behind("rising")),
     "suspending loses": (

@@ -46,7 +46,9 @@ def reproduce(
     ] = False,
     trials: Annotated[int | None, typer.Option(min=1, help="Trials, if not the published number.")] = None,
     out: Annotated[Path | None, typer.Option(help=f"The results folder, if not {FOLDER}/ID.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes; as many as processors if left out.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes; if left out, as many as processors, and one with --smoke.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a published experiment and judge its claims.
@@ -184,14 +186,15 @@ def _reproduce(experiment: Experiment, extent: Extent, folder: Path) -> bool:
 
     quiet = extent.as_json
     study = experiment.smoke_study() if extent.is_smoke else experiment.study(extent.trials, on_gpu=extent.on_gpu)
-    results = run_shown(study, folder, extent.workers, quiet=quiet)
+    workers = extent.workers or (1 if extent.is_smoke else None)  # to start processes takes longer than what they do
+    results = run_shown(study, folder, workers, quiet=quiet)
     if results.failed.height == results.n_runs:
         show_failures(results)
         return False
-    findings = experiment.findings(experiment.measured(results))
+    findings = experiment.findings(experiment.measured(results, is_smoke=extent.is_smoke))
     figure = folder / "figures" / f"{experiment.figure}.png"
     if current_report(results) is None or not figure.is_file():
-        write_figures(results)
+        write_figures(results, names=[experiment.figure])
     page = report_of(results, quiet=quiet)
     trials = results.study.heading.trials
     record = FindingsRecord(*_named(experiment), trials, _about(results), tuple(findings))

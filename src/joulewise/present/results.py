@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,8 +74,9 @@ def write_figures(
     folder: Path | None = None,
     formats: Sequence[str] = ("png",),
     on_progress: Callable[[int, int], object] = lambda _done, _total: None,
+    names: Collection[str] | None = None,
 ) -> list[Path]:
-    """Write every figure the results allow as `NAME.FORMAT` in each format and return the paths.
+    """Write every figure the results allow, or those with these names, as `NAME.FORMAT` and return the paths.
 
     The folder is `figures` in that of the results, if none is given. `on_progress` hears how many figures of how many
     are written. Raises InputError for a format that is not in FORMATS.
@@ -86,7 +87,7 @@ def write_figures(
         raise InputError(Problem(str(place), "is a link to another place", "must be a folder of the results", advice))
     if is_large(results):
         return _exported(overview_figures(*_overview(results)), place, formats, on_progress)
-    return draw_figures(records_of(results), place, formats, on_progress)
+    return draw_figures(records_of(results), place, formats, on_progress, names)
 
 
 def draw_figures(
@@ -94,9 +95,11 @@ def draw_figures(
     folder: Path,
     formats: Sequence[str] = ("png",),
     on_progress: Callable[[int, int], object] = lambda _done, _total: None,
+    names: Collection[str] | None = None,
 ) -> list[Path]:
-    """Write every figure the records allow into a folder, as `write_figures` does."""
-    figures = [(figure.name, partial(figure.draw, records)) for figure in drawable(records)]
+    """Write the figures that the records allow into a folder, as `write_figures` does."""
+    chosen = [figure for figure in drawable(records) if names is None or figure.name in names]
+    figures = [(figure.name, partial(figure.draw, records)) for figure in chosen]
     return _exported(figures, folder, formats, on_progress)
 
 

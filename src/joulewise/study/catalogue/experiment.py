@@ -29,14 +29,20 @@ def _divided(value: str, by: int, least: int = 1) -> str:
 
 _STUDIES = Path(str(files(__package__) / "studies"))
 """Where the bundled studies lie, with the tables that they name."""
+_FEWER = 100
+"""How many generations of a study one stands for that is run to see that all works."""
 _SMALLER: Mapping[str, Callable[[str], str]] = {
-    "(?:tasks|jobs)_per_day": partial(_divided, by=20),
+    "(?:tasks|jobs)_per_day": partial(_divided, by=50),
     "n_tasks": partial(_divided, by=50, least=20),
+    "nodes": partial(_divided, by=10),
     "population": lambda _: "8",
+    "(?:generations|snapshots|exchange_every)": partial(_divided, by=_FEWER),
     "moves": partial(_divided, by=50, least=1000),
     "time_limit": lambda _: '"200 ms"',
 }
 """What values become in studies that are run to see that all works, by their keys."""
+_OF_SNAPSHOTS = re.compile(r"(\w+_percent:)(\d+)")
+"""The columns of runs that have a number of generations in their names."""
 _SEARCH = re.compile(r'(goal = "(?:utility|front)"\nmethod = "nsga2"\n)(?!.*islands)', re.DOTALL)
 """What a study says whose fronts a GPU can search: it evolves one population."""
 
@@ -104,15 +110,20 @@ class Experiment:
             text = re.sub(rf"(?m)^((?:\w+\.)?{key} = )(.*)$", partial(_made_smaller, smaller), text)
         return _in_trials(_parsed(text, self.id), 2)
 
-    def measured(self, results: Results) -> pl.DataFrame:
-        """The runs of the study with the further measures; a run of which nothing was kept has none."""
+    def measured(self, results: Results, *, is_smoke: bool = False) -> pl.DataFrame:
+        """The runs of the study, or of the smaller one, with the further measures.
+
+        A run of which nothing was kept has none. Generations are counted as in the study.
+        """
+        times = _FEWER if is_smoke else 1
+        runs = results.runs.rename(lambda name: _at_generation(name, times))
         if not self.measures:
-            return results.runs
-        rows = [Told(row, results.tables(row["run"])) for row in results.runs.iter_rows(named=True)]
+            return runs
+        rows = [Told(row, _at_generations(results.tables(row["run"]), times)) for row in runs.iter_rows(named=True)]
         columns = {
             name: [measure(told) if told.tables else None for told in rows] for name, measure in self.measures.items()
         }
-        return results.runs.with_columns(pl.DataFrame(columns, dict.fromkeys(columns, pl.Float64)).fill_nan(None))
+        return runs.with_columns(pl.DataFrame(columns, dict.fromkeys(columns, pl.Float64)).fill_nan(None))
 
     def findings(self, runs: pl.DataFrame) -> list[ClaimFinding]:
         """Every claim judged on the runs of the study; none is where runs of it are missing."""
@@ -127,6 +138,20 @@ class Experiment:
             return ""
         wanted = f"{n_points:,} in each of {count(trials.size, 'trial')}"
         return f"not all runs of the study are there: found {runs.height:,}, and it has {wanted}"
+
+
+def _at_generation(name: str, times: int) -> str:
+    """The name of a column of so many times the generations."""
+    found = _OF_SNAPSHOTS.fullmatch(name)
+    return f"{found[1]}{int(found[2]) * times}" if found else name
+
+
+def _at_generations(tables: Mapping[str, pl.DataFrame], times: int) -> dict[str, pl.DataFrame]:
+    """Tables of so many times the generations."""
+    return {
+        name: table.with_columns(pl.col("generation") * times) if "generation" in table.columns else table
+        for name, table in tables.items()
+    }
 
 
 def _made_smaller(smaller: Callable[[str], str], line: re.Match[str]) -> str:

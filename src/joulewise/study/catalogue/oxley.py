@@ -80,7 +80,7 @@ def _before_gacl(greedy: str) -> Differences:
     def ahead(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
         early, early_s = (_of(runs, metric, GACL, variant=EARLY) for metric in (CRR, "solve_s"))
         return [
-            (f"{greedy} over GACL", _of(runs, CRR, greedy) - early),
+            (f"points of {greedy} over GACL", _of(runs, CRR, greedy) - early),
             (f"seconds of GACL less those of {greedy}", early_s - _of(runs, "solve_s", greedy)),
         ]
 
@@ -101,13 +101,20 @@ def _over_gacl(variant: str) -> Differences:
     ]
 
 
+def _in_the_same_time(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
+    """How far NLPCL that is stopped is above GACL and greedy, and that it takes a tenth longer than GACL at most."""
+    gacl_s, nlpcl_s = _of(runs, "solve_s", GACL, variant=LONG), _of(runs, "solve_s", NLPCL, variant=STOPPED)
+    ahead = [(f"points of {name}", samples) for name, samples in _over_gacl(STOPPED)(runs)]
+    return [*ahead, ("seconds of GACL and a tenth, less those of NLPCL", 1.1 * gacl_s - nlpcl_s)]
+
+
 def _not_below(winner: str, loser: str) -> Differences:
     """Half a point more than what one technique earns more than another."""
     return lambda runs: [(f"{winner} not below {loser}", _of(runs, CRR, winner) - _of(runs, CRR, loser) + _NEAR_POINTS)]
 
 
 def _near_the_bound(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
-    return [("1 % less the gap", _GAP_PERCENT - _of(runs, "gap_percent", OURS))]
+    return [("1 % less the gap", _GAP_PERCENT - np.abs(_of(runs, "gap_percent", OURS)))]
 
 
 def _faster(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
@@ -122,9 +129,9 @@ _GREEDY_TIME = "our greedy looks for the last core that fits by halving, so that
 _BY_RATES = "greedy that stops a task type at its arrival rate, which algorithm 1 to the letter does not"
 _IN_ROUNDS = "greedy in which, after each core, the next pairing has its turn"
 _GREEDY_OR_GACL = (
-    Claim("O6", _SOON, "ahead", ordering(_before_gacl(GREEDY)), _GREEDY_TIME),
-    Claim("O6 (in rounds)", _SOON, "ahead", ordering(_before_gacl(ROUNDS)), _IN_ROUNDS),
-    Claim("O6 (by rates)", _SOON, "ahead", ordering(_before_gacl(RATES)), _BY_RATES),
+    Claim("O6", _SOON, "ahead", ordering(_before_gacl(GREEDY), ""), _GREEDY_TIME),
+    Claim("O6 (in rounds)", _SOON, "ahead", ordering(_before_gacl(ROUNDS), ""), _IN_ROUNDS),
+    Claim("O6 (by rates)", _SOON, "ahead", ordering(_before_gacl(RATES), ""), _BY_RATES),
     Claim("O7", _LATER, "better", ordering(_after_greedy(GREEDY))),
     Claim("O7 (in rounds)", _LATER, "better", ordering(_after_greedy(ROUNDS)), _IN_ROUNDS),
     Claim("O7 (by rates)", _LATER, "better", ordering(_after_greedy(RATES)), _BY_RATES),
@@ -232,7 +239,7 @@ FIG_4 = Experiment(
     "oxley-fig-4",
     "Co-located reward rate against the time of the search on the medium platform",
     "Oxley VI, fig. 4",
-    f"{_READING}; GACL gets 0.1 s or 90 s; NLPCL 90 s, and all the time that it wants, about ten minutes",
+    f"{_READING}; GACL gets 0.1 s or 90 s; NLPCL 90 s, and all the time that it wants, some minutes",
     "rate-over-time",
     (
         *_GREEDY_OR_GACL,
@@ -240,7 +247,7 @@ FIG_4 = Experiment(
             "O3 (medium)",
             "in the same time GACL earns less than NLPCL",
             "less",
-            ordering(_over_gacl(STOPPED)),
+            ordering(_in_the_same_time, ""),
             "both for 90 s",
         ),
         Claim(
@@ -322,7 +329,7 @@ def _at(runs: pl.DataFrame, metric: str, method: str, value: float) -> Samples:
 def _near_at_each(runs: pl.DataFrame) -> list[tuple[str, Samples]]:
     values = sorted(runs[HETEROGENEITY].unique().to_list())
     return [
-        (f"1 % less the gap, heterogeneity {value:g}", _GAP_PERCENT - _at(runs, "gap_percent", OURS, value))
+        (f"1 % less the gap, heterogeneity {value:g}", _GAP_PERCENT - np.abs(_at(runs, "gap_percent", OURS, value)))
         for value in values
     ]
 
