@@ -88,9 +88,13 @@ def test_a_recipe_makes_a_container_that_runs_an_example(recipe: Recipe, clean_r
         done = run_inside(root, command, environment)
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     assert not (root / "src").exists()
-    ours = f"{recipe.command} --version && {recipe.command} new --example first && {recipe.command} run first.toml"
-    done = run_inside(root, f"mkdir /work && cd /work && {ours}", {})
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"joulewise {joulewise.__version__}" in done.stdout
+    (root / "work").mkdir(exist_ok=True)
+    for words, said in (
+        ("--version", f"joulewise {joulewise.__version__}"),
+        ("new --example first", "Wrote first.toml"),
+        ("run first.toml", "report"),
+    ):
+        done = run_inside(root, f"cd /work && {recipe.command} {words}", {})
+        assert (done.returncode, said in done.stdout) == (0, True), done.stdout + done.stderr
     assert (root / "work" / "results" / "first" / "report.html").is_file()
     shutil.rmtree(root)
