@@ -21,6 +21,7 @@ SUBJECTS = {
     "fronts": "benchmarks.fronts",
     "laboratory": "benchmarks.laboratory",
     "estimates": "benchmarks.estimates",
+    "scaling": "benchmarks.scaling",
 }
 """The largest kernels are compiled first."""
 
