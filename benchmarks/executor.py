@@ -18,7 +18,7 @@ AHEAD = 2
 """How many jobs the coordinator lets there be for each worker (`Engine.n_ahead`)."""
 _SUBMITTING = 0.5
 """The part of the cost of a job that is spent before it is sent; it moves little."""
-_WAVES = 25
+_WAVES = 26
 
 
 class Costs(NamedTuple):
@@ -77,9 +77,12 @@ def simulated(jobs: Iterable[Job], n_workers: int, costs: Costs) -> list[Seen]:
 
 
 def steady(seen: Sequence[Seen], n_workers: int) -> Sequence[Seen]:
-    """What was seen once all workers were at work: without a tenth, in whole waves, as parts of one would count twice."""
-    waves = max(len(seen) // (10 * n_workers), 1)
-    return seen[waves * n_workers - 1 :]
+    """What was seen while all were at work: without about a tenth at the start, and without the end.
+
+    Jobs come and go in waves, of as many as may be out, so that whole waves are left out.
+    """
+    wave = AHEAD * n_workers
+    return seen[max(len(seen) // (10 * wave), 1) * wave - 1 : len(seen) - wave]
 
 
 def pace_of(seen: Sequence[Seen], n_workers: int) -> Pace:
@@ -97,9 +100,9 @@ def predicted(run_s: float, n_workers: int, costs: Costs, points: int) -> Pace:
 
 
 def least_run_s(n_workers: int, costs: Costs, points: int, busy: float = 0.9) -> float:
-    """How long runs must take for workers to be so busy, to a percent; 0.1 ms where shorter ones are enough."""
-    low_s, high_s = 1e-4, 1e3
-    while high_s > 1.01 * low_s:
+    """How long runs must take for workers to be so busy, to 2 %; 0.1 ms where shorter ones are enough."""
+    low_s, high_s = 1e-4, 1e2
+    while high_s > 1.02 * low_s:
         middle_s = math.sqrt(low_s * high_s)
         if predicted(middle_s, n_workers, costs, points).busy >= busy:
             high_s = middle_s

@@ -54,14 +54,24 @@ from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
 Timed = Callable[[], object]
 
 
+SMALL, LOADS = (100, 200, 400), (25_000, 50_000, 100_000)
+"""Sizes of smoke runs, which have a part of a load."""
+
+
 @dataclass(frozen=True)
 class Curve:
-    """What is done at a size, made ready first and then timed; at which sizes; and to which it is carried on."""
+    """What takes time and what of it grows, in words; what is made ready at a size and then timed; at which sizes.
 
+    It is carried on to sizes beyond; those `of_site` are what a site with 10,000 cores has.
+    """
+
+    cost: str
+    size: str
     ready: Callable[[int, Case], Timed]
     sizes: Sequence[int]
     smoke_sizes: Sequence[int]
     beyond: Sequence[int] = ()
+    of_site: Sequence[int] = ()
     repeats: int = 3
 
     def figures(self, name: str, case: Case) -> dict[str, float]:
@@ -134,8 +144,9 @@ def _bound(n: int, case: Case) -> Timed:
 
 
 def _replaying(cores: int, jobs_per_day: float, case: Case) -> Timed:
-    system = generate_clusters(ClusterParameters(cores=cores), case.seed, 0)
-    day = ParallelDayParameters(jobs_per_day=case.part * jobs_per_day)
+    middle, large = (round(limit * cores / 100_000) for limit in (256, 4096))  # the published parts of all cores
+    system = generate_clusters(ClusterParameters(cores=cores, size_limits=(2, 4, middle, large)), case.seed, 0)
+    day = ParallelDayParameters(jobs_per_day=case.part * jobs_per_day, large_cores=large)
     world = JobWorld(system.clusters, system.types, generate_parallel_day(day, system, case.seed, 0))
     return lambda: simulate_jobs(world, Scheduler(JOB_POLICIES["easy"]))
 
@@ -145,7 +156,7 @@ def _jobs(n: int, case: Case) -> Timed:
 
 
 def _nodes(n: int, case: Case) -> Timed:
-    """Nodes of about 50 cores; jobs stay as many."""
+    """Nodes of about 50 cores; jobs stay as many and grow with them."""
     return _replaying(50 * n, 5_000, case)
 
 
@@ -157,6 +168,14 @@ def _front(task_types: int, machine_types: int, case: Case) -> Timed:
     system = generate_cov_system(parameters, case.seed, 0)
     bag = generate_bag(BagParameters(n_tasks=1_000_000), system, case.seed, 0)
     return lambda: bound_front(bag)
+
+
+def _by_task_types(n: int, case: Case) -> Timed:
+    return _front(n, 10, case)
+
+
+def _by_machine_types(n: int, case: Case) -> Timed:
+    return _front(50, n, case)
 
 
 def _facility(nodes: int, case: Case) -> Timed:
@@ -246,32 +265,60 @@ def _one_result(study: Study) -> dict[str, Any]:
     return {**found, "status": DONE, "error": None}
 
 
+_DAY, _BOUND = "a day of serial tasks with Max-Max UPT", "the proven bound of such a day"
+_EASY, _BAG, _PLAN = "a day of parallel jobs with EASY", "the bound on the front of a bag", "a plan of a facility"
+
 CURVES: Mapping[str, Mapping[str, Curve]] = {
-    "serial": {
-        "tasks": Curve(_tasks, (6_250, 12_500, 25_000, 50_000, 100_000), (25_000, 50_000, 100_000)),
-        "machines": Curve(_machines, (100, 200, 400, 800, 1_600), (100, 200, 400), beyond=(10_000,)),
-        "task_types": Curve(_task_types, (50, 100, 200, 400, 800), (50, 100, 200)),
-        "machine_types": Curve(_machine_types, (6, 12, 24, 48, 96), (6, 12, 24)),
-        "bound": Curve(_bound, (100, 200, 400, 800), (100, 200, 400), beyond=(10_000,), repeats=1),
+    "tasks": {
+        "tasks": Curve(_DAY, "tasks a day, on 100 machines", _tasks, (6_250, 12_500, 25_000, 50_000, 100_000), LOADS),
+        "machines": Curve(
+            _DAY, "machines, each with 330 tasks a day", _machines, (100, 200, 400, 800, 1_600), SMALL,
+            beyond=(10_000,), of_site=(10_000,),
+        ),
+        "task_types": Curve(_DAY, "task types", _task_types, (50, 100, 200, 400, 800), SMALL),
+        "machine_types": Curve(_DAY, "machine types, of 96 machines", _machine_types, (6, 12, 24, 48, 96), (6, 12, 24)),
+        "bound": Curve(
+            _BOUND, "machines, each with 330 tasks a day", _bound, (100, 200, 400, 800), SMALL,
+            beyond=(10_000,), of_site=(10_000,), repeats=1,
+        ),
     },
-    "parallel": {
-        "jobs": Curve(_jobs, (2_500, 5_000, 10_000, 20_000, 40_000), (5_000, 10_000, 20_000)),
-        "nodes": Curve(_nodes, (200, 500, 1_000, 2_000, 4_000), (500, 1_000, 2_000)),
+    "jobs": {
+        "jobs": Curve(_EASY, "jobs a day, on 2,000 nodes", _jobs, (2_500, 5_000, 10_000, 20_000, 40_000), LOADS),
+        "nodes": Curve(
+            _EASY, "nodes of 50 cores, and 5,000 jobs with them", _nodes, (200, 500, 1_000, 2_000, 4_000), SMALL,
+            of_site=(200,),
+        ),
     },
     "bags": {
         "bag_task_types": Curve(
-            lambda n, case: _front(n, 10, case), (50, 100, 200, 400, 800), (10, 20, 40), beyond=(10_000,)
+            _BAG, "task types, on 10 machine types", _by_task_types, (50, 100, 200, 400, 800), SMALL
         ),
-        "bag_machine_types": Curve(lambda n, case: _front(50, n, case), (10, 20, 40, 80, 160), (5, 10, 20)),
+        "bag_machine_types": Curve(
+            _BAG, "machine types, for 50 task types", _by_machine_types, (10, 20, 40, 80, 160), (5, 10, 20)
+        ),
     },
-    "facility": {"facility_nodes": Curve(_facility, (75, 150, 300, 600), (12, 24, 48), beyond=(5_000,), repeats=1)},
+    "facility": {
+        "facility_nodes": Curve(
+            _PLAN, "nodes of 2 or 4 cores", _facility, (100, 200, 400, 800), (12, 24, 48),
+            beyond=(3_300,), of_site=(3_300,), repeats=1,
+        ),
+    },
     "studies": {
-        "trials": Curve(_trials, (250, 500, 1_000, 2_000), (2, 4, 8), beyond=(10_000_000,), repeats=2),
-        "planned": Curve(_planned, (20_000, 40_000, 80_000, 160_000), (50, 100, 200), (10_000_000,), repeats=2),
-        "stored": Curve(_stored, (5_000, 10_000, 20_000, 40_000), (10, 20, 40), (10_000_000,), repeats=2),
+        "trials": Curve(
+            "a whole study of short runs, in one process", "runs", _trials, (250, 500, 1_000, 2_000), (2, 4, 8),
+            beyond=(10_000_000,), repeats=2,
+        ),
+        "planned": Curve(
+            "planning a study", "runs", _planned, (20_000, 40_000, 80_000, 160_000), SMALL,
+            beyond=(10_000_000,), repeats=2,
+        ),
+        "stored": Curve(
+            "storing and merging rows", "runs", _stored, (5_000, 10_000, 20_000, 40_000), (10, 20, 40),
+            beyond=(10_000_000,), repeats=2,
+        ),
     },
-}
-"""By the groups in which they are measured."""
+}  # fmt: skip
+"""By what is studied."""
 
 
 def _measured(curves: Mapping[str, Curve], case: Case) -> dict[str, float]:
@@ -337,7 +384,7 @@ def workers(case: Case) -> dict[str, float]:
         row = {name: median(each[name] for each in rows) for name in rows[0]}
         ratio = row["model"] / row["busy"]
         figures |= {f"workers.{length}.{n}.{name}": value for name, value in (*row.items(), ("model_over_busy", ratio))}
-    return {**figures, **_of_many(costs)}
+    return {**figures, **_of_many(costs, WORKERS[: 2 if case.smoke else None])}
 
 
 def _repeats(case: Case) -> int:
@@ -355,10 +402,10 @@ def _beside_model(seen: Sequence[Seen], n_workers: int, costs: Costs) -> dict[st
     }
 
 
-def _of_many(costs: Costs) -> dict[str, float]:
+def _of_many(costs: Costs, numbers: Sequence[int]) -> dict[str, float]:
     """How busy up to 1,000 workers would be, by length of runs, and how long runs must be."""
     figures: dict[str, float] = {}
-    for points, n in product(POINTS, WORKERS):
+    for points, n in product(POINTS, numbers):
         name = f"model.{points}.{n}"
         for run_ms in RUNS_MS:
             pace = predicted(run_ms / 1e3, n, costs, points)
@@ -370,19 +417,27 @@ def _of_many(costs: Costs) -> dict[str, float]:
     return figures
 
 
-def disk(case: Case) -> dict[str, float]:
-    """Bytes of a row on disk, in a finished study without details."""
+def sizes(case: Case) -> dict[str, float]:
+    """Bytes of a run in the plan, in memory, and in the table of a finished study without details, on disk."""
     n_runs = 50 if case.smoke else 20_000
     with TemporaryDirectory() as folder:
         runs, store = plan(_study(n_runs, case)), Store(Path(folder))
         _store(store, runs)
         merge(store, runs, runs.table["run"], runs.study.kind.in_order)
-        return {"disk.bytes_per_run": store.runs_file.stat().st_size / n_runs}
+        on_disk = store.runs_file.stat().st_size
+    return {"bytes.row": on_disk / n_runs, "bytes.plan": runs.table.estimated_size() / n_runs}
+
+
+def write_page(result: Mapping[str, Any]) -> None:
+    """Write the tables and figures of the page on scaling."""
+    from benchmarks.scaling_page import write_page  # figures are drawn when asked for
+
+    write_page(result)
 
 
 SUBJECT = Subject(
     "scaling",
-    {**{group: partial(_measured, curves) for group, curves in CURVES.items()}, "disk": disk, "workers": workers},
+    {**{group: partial(_measured, curves) for group, curves in CURVES.items()}, "sizes": sizes, "workers": workers},
     [
         *(
             Bar(f"{name}: cost grows at most with the square of the size", f"{name}.slope", "at most", 2)
@@ -397,4 +452,5 @@ SUBJECT = Subject(
             for side, bar in (("at least", 0.8), ("at most", 1.25))
         ),
     ],
+    write_page=write_page,
 )
