@@ -188,20 +188,22 @@ def _curves_chart(figures: Figures) -> Any:
     import altair as alt
 
     panels = []
+    doubling = alt.Scale(type="log", base=2)
+    doublings = alt.Axis(values=[2.0**n for n in range(-4, 11)])
     for group, curves in CURVES.items():
         rows = [
-            {"curve": curves[name].size, "times": at / min(sizes), "cost": cost / sizes[min(sizes)]}
+            {"curve": name.replace("_", " "), "times": at / min(sizes), "cost": cost / sizes[min(sizes)]}
             for name in curves
             for sizes in [_sizes(figures, name)]
             for at, cost in sizes.items()
         ]
-        order = [curve.size for curve in curves.values()]
+        order = [name.replace("_", " ") for name in curves]
         panels.append(
             alt.Chart(alt.InlineData(values=rows), title=group)
             .mark_line(point=True)
             .encode(
-                alt.X("times:Q", title="times the first size", scale=alt.Scale(type="log", base=2)),
-                alt.Y("cost:Q", title="times its cost", scale=alt.Scale(type="log", base=2)),
+                alt.X("times:Q", title="times the first size", scale=doubling, axis=doublings),
+                alt.Y("cost:Q", title="times its cost", scale=doubling, axis=doublings),
                 alt.Color("curve:N", title=None, sort=order, scale=alt.Scale(domain=order, range=list(PALETTE)),
                           legend=alt.Legend(orient="bottom", columns=1)),
             )
@@ -227,7 +229,7 @@ def _workers_chart(figures: Figures) -> Any:
             alt.Chart(alt.InlineData(values=rows), title=shared)
             .mark_line(point=True)
             .encode(
-                alt.X("workers:Q", title="workers", scale=alt.Scale(type="log")),
+                alt.X("workers:Q", title="workers", scale=alt.Scale(type="log"), axis=alt.Axis(values=list(WORKERS))),
                 alt.Y("busy:Q", title="busy (%)", scale=alt.Scale(domain=[0, 100])),
                 alt.Color("length:N", title="a run takes", sort=lengths,
                           scale=alt.Scale(domain=lengths, range=list(PALETTE))),
