@@ -20,7 +20,7 @@ help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
 
 demo: $(READY) ## run the bundled study and say where the report is
-	$(BIN)/joulewise run examples/demo.toml
+	$(BIN)/joulewise run src/joulewise/examples/demo.toml
 
 test: ready ## all tests; lint, types, docs and a smoke run of the benchmarks are among them
 	$(BIN)/python -m pytest -n $(WORKERS)
@@ -58,7 +58,7 @@ lock: $(READY) ## resolve requirements.lock anew
 
 clean: ## remove what was built and cached; .venv and results/ stay
 	rm -rf site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src tests benchmarks tools examples -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 ready: ## set up .venv, and beside it the browser for tests of pages
 	@$(MAKE) --no-print-directory -j 2 $(READY) $(BROWSER)

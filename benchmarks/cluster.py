@@ -31,6 +31,7 @@ from joulewise.worlds.jobs.parallel_day import ParallelDayParameters, generate_p
 from joulewise.worlds.jobs.trace_files import import_log
 from joulewise.worlds.jobs.traces import TraceParameters, read_trace
 from tests.twins.jobs import backfill as twins
+from tools import small_trace
 from tools.data import VARIABLE, data_folder
 
 BLUE, CURIE = "SDSC-BLUE-2000-4.2-cln.swf.gz", "CEA-Curie-2011-2.1-cln.swf.gz"
@@ -159,7 +160,7 @@ def curie(case: Case) -> dict[str, float]:
 def _beginning_of_log(folder: Path) -> Path:
     """For a smoke run: some jobs of the log that the examples have."""
     log = folder / "small.swf"
-    with gzip.open(Path(__file__).parent.parent / "examples" / "small.swf.gz", "rt", encoding="utf-8") as lines:
+    with gzip.open(small_trace.PATH, "rt", encoding="utf-8") as lines:
         log.write_text("".join(islice(lines, SMOKE_LINES)), encoding="utf-8")
     return log
 

@@ -63,12 +63,14 @@ class Subject:
     """A benchmark: groups of figures that `--only` can name, and the bars over them.
 
     The groups for a GPU run in their place when asked for, and in a smoke run beside the others if there is one.
+    `write_page` writes the page that tells of a whole result, where there is one.
     """
 
     name: str
     groups: Mapping[str, Group]
     bars: Sequence[Bar]
     gpu_groups: Mapping[str, Group] = field(default_factory=dict)
+    write_page: Callable[[Mapping[str, Any]], None] | None = None
 
     def chosen(self, case: Case, on_gpu: bool) -> dict[str, Group]:
         """The groups that are to run here."""

@@ -17,7 +17,7 @@ PAGES = [
 ]
 ROOMS = "|".join(sorted(path.name for path in PACKAGE.iterdir() if path.is_dir()))
 OF_PACKAGE = re.compile(rf"`((?:{ROOMS})/[\w<>/.]*)`")
-OF_PROJECT = re.compile(r"`((?:tests|tools|benchmarks|examples)/[\w<>/.-]*)`")
+OF_PROJECT = re.compile(r"`((?:tests|tools|benchmarks|containers)/[\w<>/.-]*)`")
 WORKS = r"Friese 2015|Machovec et al\. 2016|Tarplee et al\. 2014|Oxley et al\. 2014"
 
 

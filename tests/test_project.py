@@ -13,6 +13,7 @@ from functools import cache
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
+from sysconfig import get_path
 from zipfile import ZipFile
 
 import pytest
@@ -23,7 +24,7 @@ from packaging.version import Version
 
 import joulewise
 from tests.strategies.calling import call
-from tests.strategies.sources import PACKAGE, SOURCES, read_source
+from tests.strategies.sources import EXAMPLES, PACKAGE, SOURCES, read_source
 from tools import reference
 
 ROOT = Path(__file__).parent.parent
@@ -214,18 +215,65 @@ def shipped(folder: Path) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, unpacked: what an installer copies."""
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel."""
     folder = tmp_path_factory.mktemp("wheel")
     run_command([sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)])
     (archive,) = folder.glob("*.whl")
-    ZipFile(archive).extractall(folder / "site")
-    return folder / "site"
+    return archive
 
 
-def test_the_wheel_ships_every_file_of_the_package(wheel: Path) -> None:
+@pytest.fixture(scope="module")
+def wheel(archive: Path) -> Path:
+    """The wheel, unpacked: what an installer copies."""
+    ZipFile(archive).extractall(archive.parent / "site")
+    return archive.parent / "site"
+
+
+@pytest.fixture(scope="module")
+def installed(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The commands of an environment in which the wheel was installed, beside the libraries of this one."""
+    folder = tmp_path_factory.mktemp("environment")
+    run_command([sys.executable, "-m", "venv", "--without-pip", str(folder)])
+    (libraries,) = folder.glob("lib/python*/site-packages")
+    (libraries / "of-the-tests.pth").write_text(get_path("purelib"), encoding="utf-8")
+    pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "--disable-pip-version-check"]
+    run_command([*pip, "install", "--quiet", "--no-index", "--no-deps", str(archive)])
+    return folder / "bin"
+
+
+def test_the_wheel_ships_every_file_of_the_package_and_no_tests(wheel: Path) -> None:
     assert shipped(wheel / "joulewise") == shipped(PACKAGE)
     assert list((wheel / "joulewise").rglob("*.toml"))
+    assert {path.name.partition("-")[0] for path in wheel.iterdir()} == {"joulewise"}
+
+
+def test_an_installed_wheel_writes_checks_and_runs_its_examples(installed: Path, tmp_path: Path) -> None:
+    """The environment has nothing of this folder: its joulewise is the wheel's."""
+    environment = {"PATH": f"{installed}:/usr/bin:/bin", "HOME": str(tmp_path), "XDG_CACHE_HOME": str(CACHES)}
+    code = """
+import joulewise
+from joulewise.cli import main
+from joulewise.cli.examples import examples
+
+def call(*words):
+    try:
+        main(list(words))
+    except SystemExit as ended:
+        assert not ended.code, words
+
+for name, example in examples().items():
+    call("new", "--example", name)
+    call(*["measure", "--dry-run"] if example.is_plan else ["check"], f"{name}.toml")
+print(joulewise.__file__)
+"""
+    place = run_command([str(installed / "python"), "-c", code], tmp_path, environment).splitlines()[-1]
+    assert {path.name for path in EXAMPLES.iterdir() if path.is_file()} <= {path.name for path in tmp_path.iterdir()}
+    assert installed.parent in Path(place).parents
+    command = str(installed / "joulewise")
+    assert run_command([command, "--version"], tmp_path, environment) == f"joulewise {joulewise.__version__}\n"
+    assert "report" in run_command([command, "run", "first.toml"], tmp_path, environment)
+    assert (tmp_path / "results" / "first" / "report.html").is_file()
 
 
 @pytest.mark.thorough("loads everything in a process of its own")

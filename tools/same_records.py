@@ -19,8 +19,8 @@ import polars as pl
 
 from joulewise.study.kinds.systems import all_kinds
 
-ROOT = Path(__file__).parent.parent
-STUDIES = ROOT / "src" / "joulewise" / "study" / "catalogue" / "studies"
+PACKAGE = Path(__file__).parent.parent / "src" / "joulewise"
+STUDIES, EXAMPLES = PACKAGE / "study" / "catalogue" / "studies", PACKAGE / "examples"
 PLANS = ("measure.toml", "measure-synthetic.toml")
 """Examples of the laboratory, which measures times and nothing else."""
 
@@ -64,10 +64,10 @@ def make(folder: Path) -> int:
     n_failed = 0
     inputs = folder / "studies"
     inputs.mkdir(parents=True, exist_ok=True)
-    for source in [*STUDIES.iterdir(), *(ROOT / "examples").iterdir()]:
+    for source in [*STUDIES.iterdir(), *EXAMPLES.iterdir()]:
         if source.is_file() and source.suffix != ".toml":
             shutil.copy(source, inputs)
-    for source in sorted([*STUDIES.glob("*.toml"), *(ROOT / "examples").glob("*.toml")]):
+    for source in sorted([*STUDIES.glob("*.toml"), *EXAMPLES.glob("*.toml")]):
         if source.name in PLANS:
             continue
         text = source.read_text(encoding="utf-8")

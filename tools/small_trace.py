@@ -16,7 +16,7 @@ from joulewise.model.clusters import Clusters, ClusterSystem
 from joulewise.rng import generator
 from joulewise.worlds.jobs.lublin import LublinParameters, generate_lublin
 
-PATH = Path(__file__).parent.parent / "examples" / "small.swf.gz"
+PATH = Path(__file__).parent.parent / "src" / "joulewise" / "examples" / "small.swf.gz"
 N_NODES, N_JOBS, N_USERS = 128, 1500, 12
 GAP_FACTOR = 0.6
 ASKED_S = 300.0

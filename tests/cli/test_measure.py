@@ -21,6 +21,7 @@ from joulewise.measure.plan.schedule import PlanEstimate, schedule
 from joulewise.progress import Progress
 from tests.strategies.calling import call
 from tests.strategies.small_lab import MACHINE, SYNTHETIC, small_plan
+from tests.strategies.sources import EXAMPLES
 
 Capture = pytest.CaptureFixture[str]
 
@@ -180,7 +181,6 @@ def test_studies_and_plans_that_are_mistaken_for_each_other_are_told(folder: Pat
 def test_the_example_is_the_plan_that_new_writes(folder: Path, capsys: Capture) -> None:
     said = call(capsys, "new", "--kind", "measure")
     assert "joulewise measure measure.toml --dry-run" in said.out
-    example = Path(__file__).parents[2] / "examples" / "measure.toml"
-    assert (folder / "measure.toml").read_text() == example.read_text()
+    assert (folder / "measure.toml").read_text() == (EXAMPLES / "measure.toml").read_text()
     assert call(capsys, "measure", "measure.toml", "--dry-run", "--json").code == 0
     assert "a new plan overwrites nothing" in call(capsys, "new", "--kind", "measure").err

@@ -20,6 +20,7 @@ from tests.strategies.small import HEURISTIC, QUICKLY, TEXT, timed
 from tests.strategies.small_bags import FRONT, PROFIT
 from tests.strategies.small_fronts import EVOLVED, UTILITY
 from tests.strategies.small_jobs import LOG, LOGGED
+from tests.strategies.sources import EXAMPLES
 
 Capture = pytest.CaptureFixture[str]
 
@@ -119,6 +120,33 @@ def test_measures_of_machines_are_not_those_of_clusters(study: Path, capsys: Cap
     assert call(capsys, "new", "nodes.toml", "--kind", "jobs").code == 0
     said = call(capsys, "check", "nodes.toml", "--measures")
     assert (said.code, "measures of machines" in said.err) == (2, True)
+
+
+def test_new_writes_an_example_with_the_files_that_it_names(study: Path, capsys: Capture) -> None:
+    said = call(capsys, "new", "--example", "trace")
+    assert said.out == "Wrote trace.toml and small.swf.gz. Next: joulewise check trace.toml\n"
+    assert Path("trace.toml").read_text() == (EXAMPLES / "trace.toml").read_text()
+    assert call(capsys, "new", "mine.toml", "--example", "trace").code == 0  # the log is there already, and the same
+    assert json.loads(call(capsys, "check", "mine.toml", "--json").out)["name"] == "mine"
+    assert call(capsys, "new", "own/My own.toml", "--example", "heuristic").code == 0
+    assert json.loads(call(capsys, "check", "own/My own.toml", "--json").out)["name"] == "My-own"
+
+
+def test_examples_are_listed_and_explained(capsys: Capture) -> None:
+    rows = json.loads(call(capsys, "list", "examples", "--json").out)["examples"]
+    assert {row["name"] for row in rows} == {path.stem for path in EXAMPLES.glob("*.toml")}
+    said = call(capsys, "explain", "heuristic").out
+    assert "with: root_time.py" in said
+    assert "use: joulewise new --example heuristic" in said
+
+
+def test_new_tells_what_it_cannot_write(study: Path, capsys: Capture) -> None:
+    assert "did you mean 'trace'?" in call(capsys, "new", "--example", "trce").err
+    assert "give one of the two" in call(capsys, "new", "--example", "trace", "--kind", "jobs").err
+    Path("small.swf.gz").write_text("another log")
+    said = call(capsys, "new", "--example", "trace")
+    assert (said.code, "small.swf.gz: is there already" in said.err) == (2, True)
+    assert not Path("trace.toml").exists()
 
 
 def test_new_overwrites_nothing(study: Path, capsys: Capture) -> None:

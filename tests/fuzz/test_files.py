@@ -19,10 +19,10 @@ from joulewise.worlds.jobs.trace_report import report_on
 from tests.strategies import small, small_bags, small_facility, small_fronts, small_jobs, small_lab
 from tests.strategies.altered import altered, altered_toml, as_parquet, damaged, encoded, packed
 from tests.strategies.fuzzing import FINE, FIXED, LONG, REFUSED, SHORT, fresh_seed, withstand
+from tests.strategies.sources import EXAMPLES
 from tests.worlds.facility import test_tables as facility
 from tests.worlds.jobs.test_sacct import NEW, OLD
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 DATA = Path(__file__).parents[1] / "data"
 
 TASKS = """

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 PACKAGE = Path(__file__).parents[2] / "src" / "joulewise"
-SOURCES = sorted(PACKAGE.rglob("*.py"))
+EXAMPLES = PACKAGE / "examples"
+SOURCES = sorted(path for path in PACKAGE.rglob("*.py") if EXAMPLES not in path.parents)
 
 
 class Imported(NamedTuple):

@@ -9,8 +9,8 @@ import pytest
 from joulewise.policies.tasks.table import POLICIES
 from joulewise.study import plan, read_study, run_study
 from joulewise.study.running.estimate import estimate
+from tests.strategies.sources import EXAMPLES
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 STUDIES = sorted(set(EXAMPLES.glob("*.toml")) - set(EXAMPLES.glob("measure*.toml")))
 """All but the plans of the laboratory."""
 LONG = pytest.mark.thorough("200 generations; smaller studies under chance are run every day")
@@ -33,7 +33,9 @@ def test_the_demonstration_has_published_policies_and_our_own_in_one_world_with_
     assert study.heading.trials == 3
 
 
-@pytest.mark.parametrize("name", ["first", "front", "profit", "gpus", pytest.param("stochastic-front", marks=LONG)])
+@pytest.mark.parametrize(
+    "name", ["first", "heuristic", "front", "profit", "gpus", pytest.param("stochastic-front", marks=LONG)]
+)
 def test_a_quick_example_runs(name: str, tmp_path: Path) -> None:
     results = run_study(read_study(EXAMPLES / f"{name}.toml"), tmp_path, 1)
     assert results.failed.is_empty()

@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from joulewise.cli.new import MEASURE, templates
+from joulewise.cli.new import templates
 from joulewise.study.parsing.schema import json_schema, study_keys
 from tests.strategies.small import TEXT
 from tests.study.test_examples import STUDIES
@@ -40,8 +40,7 @@ def test_it_accepts_the_examples(path: Path) -> None:
 def test_it_accepts_tables_variants_and_the_templates() -> None:
     assert accepts(TEXT)
     assert accepts(TABLES)
-    studies = [template for kind, template in templates().items() if kind != MEASURE]
-    assert all(accepts(template.format(file="a.toml", name="a")) for template in studies)
+    assert all(accepts(template.format(file="a.toml", name="a")) for template in templates().values())
     assert accepts(TEXT + '[[variant]]\nname = "a"\nworkload.tasks_per_day = [1, 2]\n')
 
 

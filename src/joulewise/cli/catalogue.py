@@ -105,6 +105,21 @@ def _measure() -> Entry:
                  {**row, "sections": sections, "use": "joulewise new --kind measure"})  # fmt: skip
 
 
+def _examples() -> list[Entry]:
+    from joulewise.cli.examples import examples
+
+    return [
+        Entry(
+            "example",
+            (name, f"{name}.toml"),
+            {"name": name, "description": example.description},
+            {"description": example.description, "with": ", ".join(example.named),
+             "use": f"joulewise new --example {name}"},
+        )
+        for name, example in examples().items()
+    ]  # fmt: skip
+
+
 def _kernels() -> list[Entry]:
     from joulewise.measure.bench.bundled import KERNELS
 
@@ -267,6 +282,7 @@ _LAST: Mapping[str, List] = {
     "generators": _generators,
     "figures": _figures,
     "experiments": _experiments,
+    "examples": _examples,
     "kernels": _kernels,
     "sections": _sections,
     "keys": _keys,
@@ -277,7 +293,7 @@ _LAST: Mapping[str, List] = {
     "rules": _rules,
     "values": _values,
 }
-_LONG = ("sections", "keys", "plan-sections", "plan-keys", "columns", "words", "rules", "values")
+_LONG = ("examples", "sections", "keys", "plan-sections", "plan-keys", "columns", "words", "rules", "values")
 """What a plain `list` does not show."""
 
 

@@ -1,19 +1,17 @@
-"""`joulewise new`: write a commented study, or a plan of the laboratory, to start from."""
+"""`joulewise new`: write a commented study, a plan of the laboratory, or one of the examples, to start from."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
 from joulewise.study.kinds.built_in import BUILT_IN
 
 MEASURE = "measure"
-_NEXT = {MEASURE: "measure {} --dry-run"}
-_NOUN = {MEASURE: "plan"}
-"""What to do with a new file that is no study, and what it is."""
+"""The kind of what is no study: a plan of the laboratory, which is an example of that name."""
 
 _HEADING = """\
 # A Joulewise study. Check it with `joulewise check {file}`, run it with `joulewise run {file}`.
@@ -28,99 +26,87 @@ trials = 3                   # every combination is drawn this many times; inter
 keep = "first"               # detail tables of the first trial ("all", "none")
 """
 
-_MEASURE = """\
-# How programs that share a machine slow each other down, measured with kernels that come with Joulewise.
-# Nothing has to be installed, set up or run as root; what the machine does not show is said to be missing.
-#   joulewise measure {file} --dry-run    the schedule, and how long it takes (some minutes)
-#   joulewise measure {file}              Ctrl-C keeps what was measured; the same command goes on
-#   joulewise measure --probes                  what can be read here, and what would make more of it so
-name = "{name}"
-description = "Bundled kernels, from bound by memory to bound by the core, alone and in pairs."
-repetitions = 5              # intervals need 2; from 5 on, runs that lie far from the others are left out
-# seed = 0                   # the order of runs follows from it
-# cores = "separate"         # a physical core for each; "siblings", "any", [0, 2], or [[0, 1], [2, 3]]
-# ways = ["restart", "once"] # members that end early are started again; or are not
-
-[[program]]
-name = "triad"               # bound by how much memory can deliver
-kernel = "triad"             # `footprint = "64 MB"` in place of a size that follows from the caches
-seconds = "1.5 s"            # about how long a run takes alone
-
-[[program]]
-name = "chase"               # bound by how soon memory answers
-kernel = "chase"
-seconds = "1.5 s"
-
-[[program]]
-name = "stencil"             # as large as the last cache
-kernel = "stencil"
-seconds = "1.5 s"
-
-[[program]]
-name = "matmul"              # bound by the core
-kernel = "matmul"
-seconds = "1.5 s"
-
-# Your own programs stand beside them, or in their place:
-# [[program]]
-# name = "solver"
-# command = "./solver --input case.dat"
-# folder = "runs"            # relative to this file
-# warm_up = 1                # unmeasured runs before the first one
-# time_limit = "10 min"      # a run that takes longer is ended, and does not count
-
-[together]
-pairs = "all"                # each runs alone too; "none", or [["triad", "chase"], ...]
-# groups = [["triad", "triad", "chase", "matmul"]]  # larger ones, where the machine has the cores
-# sampled = [{{ size = 4, n = 12 }}]                  # chosen so that every effect can be told
-
-# [clock]                    # left out: as the machine is
-# frequencies = "all"        # or ["1.6 GHz", "3.4 GHz"]; or governors = ["performance", "powersave"]
-
-# [meter]                    # left out: RAPL, where it can be read
-# command = "ipmitool dcmi power reading"   # any command that prints watts
-# csv = "meter.csv"          # or the table of an external meter, laid over runs by the time of day
-
-# [idle]
-# most_busy = 0.1            # share of the cores that others may use before a run
-# wait = "10 s"              # then it runs all the same, with a note
-"""
-
+_USUAL = "managed"
 _STUDIES = [kind for kinds in BUILT_IN.values() for kind in kinds]
 
 
+class _New(NamedTuple):
+    """The files to be written, the study or plan first, and which of both it is."""
+
+    files: dict[Path, bytes]
+    is_plan: bool
+
+
 def templates() -> dict[str, str]:
-    """A study to start from of each kind that has one, and a plan of the laboratory."""
+    """A study to start from of each kind that has one."""
     from joulewise.study.kinds.systems import all_kinds
 
-    studies = {name: _HEADING + kind.template for name, kind in all_kinds().items() if kind.template}
-    return {**studies, MEASURE: _MEASURE}
+    return {name: _HEADING + kind.template for name, kind in all_kinds().items() if kind.template}
 
 
 def new(
     path: Annotated[
         Path | None,
-        typer.Argument(metavar="PATH", help="The file to write; study.toml, or measure.toml.", show_default=False),
+        typer.Argument(metavar="PATH", help="The file to write; study.toml, or the example's.", show_default=False),
     ] = None,
     kind: Annotated[
-        str,
-        typer.Option(help=f"The kind of study: {', '.join(_STUDIES)}; or {MEASURE}, a plan of the laboratory."),
-    ] = "managed",
+        str | None,
+        typer.Option(
+            help=f"The kind of study: {', '.join(_STUDIES)}; or {MEASURE}, a plan of the laboratory.",
+            show_default=_USUAL,
+        ),
+    ] = None,
+    example: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="One of `joulewise list examples`, with the files that it names."),
+    ] = None,
 ) -> None:
-    """Write a commented study or plan to start from."""
-    from joulewise.errors import InputError, Problem, unknown_name
+    """Write a commented study or plan, or an example, to start from."""
+    from joulewise.errors import InputError, Problem, raise_if_any
     from joulewise.files import write_atomic
+
+    if kind and example:
+        raise InputError(Problem("--example", "stands beside --kind", "an example has a kind", "give one of the two"))
+    of_example = example or (MEASURE if kind == MEASURE else None)
+    found = _example(of_example, path) if of_example else _template(kind or _USUAL, path)
+    first = next(iter(found.files))
+    noun = "plan" if found.is_plan else "study"
+    raise_if_any(
+        Problem(str(file), "is there already", f"a new {noun} overwrites nothing", "choose another name or folder")
+        for file, data in found.files.items()
+        if file.exists() and (file == first or not file.is_file() or file.read_bytes() != data)
+    )
+    for file, data in found.files.items():
+        write_atomic(file, data)
+    advice = f"measure {first} --dry-run" if found.is_plan else f"check {first}"
+    print(f"Wrote {' and '.join(map(str, found.files))}. Next: joulewise {advice}")
+
+
+def _example(name: str, path: Path | None) -> _New:
+    """An example, which has the name of the file if one was given."""
+    from joulewise.cli.examples import examples
+    from joulewise.errors import InputError, unknown_name
+
+    offered = examples()
+    if name not in offered:
+        raise InputError(unknown_name("--example", name, offered))
+    example = offered[name]
+    path = path or Path(example.path.name)
+    text = example.written_to(path, _name(path.stem))
+    named = {path.parent / other: data for other, data in example.named.items()}
+    return _New({path: text.encode(), **named}, example.is_plan)
+
+
+def _template(kind: str, path: Path | None) -> _New:
+    """The template of a kind of study."""
+    from joulewise.errors import InputError, unknown_name
     from joulewise.study.kinds.systems import installed
 
     offered = templates()
     if kind not in offered:
-        raise InputError(unknown_name("--kind", kind, offered), *installed().problems)
-    path = path or Path("measure.toml" if kind == MEASURE else "study.toml")
-    if path.exists():
-        allowed = f"a new {_NOUN.get(kind, 'study')} overwrites nothing"
-        raise InputError(Problem(str(path), "is there already", allowed, "choose another name"))
-    write_atomic(path, offered[kind].format(file=path, name=_name(path.stem)))
-    print(f"Wrote {path}. Next: joulewise {_NEXT.get(kind, 'check {}').format(path)}")
+        raise InputError(unknown_name("--kind", kind, [*offered, MEASURE]), *installed().problems)
+    path = path or Path("study.toml")
+    return _New({path: offered[kind].format(file=path, name=_name(path.stem)).encode()}, is_plan=False)
 
 
 def _name(stem: str) -> str:

@@ -36,6 +36,7 @@ from tests.strategies.small_jobs import (
     run_jobs,
     tabled_study,
 )
+from tests.strategies.sources import EXAMPLES
 from tools import small_trace
 
 
@@ -365,8 +366,7 @@ def test_a_log_needs_no_system(change: Callable[[str], str], tmp_path: Path) -> 
 
 
 def test_the_examples_are_of_this_kind() -> None:
-    folder = Path(__file__).parents[3] / "examples"
-    assert {read_study(folder / name).kind.name for name in ("clusters.toml", "trace.toml")} == {"jobs"}
+    assert {read_study(EXAMPLES / name).kind.name for name in ("clusters.toml", "trace.toml")} == {"jobs"}
 
 
 def test_the_log_of_the_examples_is_what_its_maker_writes() -> None:

@@ -1,0 +1,456 @@
+"""How cost grows: one size at a time doubled, the line through what that costs, and a model of many workers.
+
+Figures are named `CURVE.SIZE.s` and `CURVE.slope`, `.slope_low`, `.slope_high`; where a curve is carried on to a size
+that was not measured, `CURVE.at_SIZE.s` with `_low` and `_high`. `--page` writes them into docs/explanation/scaling.md.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice, product
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benchmarks.executor import Costs, Job, Seen, costs_of, least_run_s, pace_of, predicted, simulated, steady
+from benchmarks.measure import Bar, Case, Subject, seconds
+from benchmarks.slopes import line_through
+from joulewise.model import World
+from joulewise.model.air import Air
+from joulewise.model.jobs import JobWorld
+from joulewise.optimise.bags.bound import bound_front
+from joulewise.optimise.facility.planner import plan_facility
+from joulewise.optimise.tasks.prices import price_bound
+from joulewise.policies.jobs.table import JOB_POLICIES
+from joulewise.policies.tasks.table import POLICIES
+from joulewise.progress import CancelToken
+from joulewise.simulate.jobs.run import simulate_jobs
+from joulewise.simulate.jobs.scheduler import Scheduler
+from joulewise.simulate.tasks.manager import Manager
+from joulewise.simulate.tasks.serial import simulate
+from joulewise.study import parse_study, plan
+from joulewise.study.parsing.study import Study
+from joulewise.study.running.engines.engine import Answer
+from joulewise.study.running.engines.processes import Processes
+from joulewise.study.running.execute import execute
+from joulewise.study.running.running import run_study
+from joulewise.study.running.work import Work
+from joulewise.study.store.journal import Journal
+from joulewise.study.store.merging import merge
+from joulewise.study.store.store import DONE, Store
+from joulewise.worlds.bags.bag import BagParameters, generate_bag
+from joulewise.worlds.cov_system import CovSystemParameters, generate_cov_system
+from joulewise.worlds.environment import SystemParameters, generate_system
+from joulewise.worlds.facility.site import FacilitySize, generate_facility, sized
+from joulewise.worlds.jobs.clusters import ClusterParameters, generate_clusters
+from joulewise.worlds.jobs.parallel_day import ParallelDayParameters, generate_parallel_day
+from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
+
+Timed = Callable[[], object]
+
+
+SMALL, LOADS = (100, 200, 400), (25_000, 50_000, 100_000)
+"""Sizes of smoke runs, which have a part of a load."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What takes time and what of it grows, in words; what is made ready at a size and then timed; at which sizes.
+
+    It is carried on to sizes beyond; those `of_site` are what a site with 10,000 cores has.
+    """
+
+    cost: str
+    size: str
+    ready: Callable[[int, Case], Timed]
+    sizes: Sequence[int]
+    smoke_sizes: Sequence[int]
+    beyond: Sequence[int] = ()
+    of_site: Sequence[int] = ()
+    repeats: int = 3
+
+    def figures(self, name: str, case: Case) -> dict[str, float]:
+        """Seconds by size, the fastest of some repeats, and what follows from the line through them."""
+        sizes = self.smoke_sizes if case.smoke else self.sizes
+        self.ready(sizes[0], case)()  # compiles, or loads, what it needs
+        costs = {size: seconds(self.ready(size, case), 1 if case.smoke else self.repeats) for size in sizes}
+        return {**{f"{name}.{size}.s": cost for size, cost in costs.items()}, **carried_on(name, costs, self.beyond)}
+
+
+def carried_on(name: str, costs: Mapping[int, float], beyond: Sequence[int]) -> dict[str, float]:
+    """The slope of a curve, and what the line says of sizes that were not measured."""
+    line = line_through(costs)
+    figures = dict(zip((f"{name}.slope", f"{name}.slope_low", f"{name}.slope_high"), line.growth, strict=True))
+    for size in beyond:
+        place = f"{name}.at_{size}.s"
+        figures |= zip((place, f"{place}_low", f"{place}_high"), line.at(size), strict=True)
+    return figures
+
+
+# Serial tasks
+
+_MANAGER = partial(Manager, dropping_threshold=0.5)
+
+
+def _day(system: SystemParameters, tasks_per_day: float, case: Case) -> World:
+    made = generate_system(system, case.seed, 0)
+    work = WorkloadParameters(tasks_per_day=case.part * tasks_per_day)
+    return World(made, generate_workload(work, made, case.seed, 0))
+
+
+def _simulating(world: World) -> Timed:
+    return lambda: simulate(world, _MANAGER(POLICIES["max-max-upt"]))
+
+
+def _grown(times: int) -> SystemParameters:
+    """So many times the 100 machines of the published environment, of the same types."""
+    usual = SystemParameters()
+    special, general = (tuple(times * n for n in counts) for counts in (usual.special_counts, usual.general_counts))
+    return dataclasses.replace(usual, special_counts=special, general_counts=general)
+
+
+def _of_types(machine_types: int) -> SystemParameters:
+    """96 general-purpose machines of so many types, beside the special-purpose ones."""
+    return SystemParameters(general_counts=(96 // machine_types,) * machine_types)
+
+
+def _tasks(n: int, case: Case) -> Timed:
+    return _simulating(_day(SystemParameters(), n, case))
+
+
+def _machines(n: int, case: Case) -> Timed:
+    return _simulating(_day(_grown(n // 100), 330 * n, case))
+
+
+def _task_types(n: int, case: Case) -> Timed:
+    return _simulating(_day(SystemParameters(task_types=n), 33_000, case))
+
+
+def _machine_types(n: int, case: Case) -> Timed:
+    return _simulating(_day(_of_types(n), 33_000, case))
+
+
+def _bound(n: int, case: Case) -> Timed:
+    world = _day(_grown(n // 100), 330 * n, case)
+    return lambda: price_bound(world)
+
+
+# Parallel jobs
+
+
+def _replaying(cores: int, jobs_per_day: float, case: Case) -> Timed:
+    middle, large = (round(limit * cores / 100_000) for limit in (256, 4096))  # the published parts of all cores
+    system = generate_clusters(ClusterParameters(cores=cores, size_limits=(2, 4, middle, large)), case.seed, 0)
+    day = ParallelDayParameters(jobs_per_day=case.part * jobs_per_day, large_cores=large)
+    world = JobWorld(system.clusters, system.types, generate_parallel_day(day, system, case.seed, 0))
+    return lambda: simulate_jobs(world, Scheduler(JOB_POLICIES["easy"]))
+
+
+def _jobs(n: int, case: Case) -> Timed:
+    return _replaying(100_000, n, case)
+
+
+def _nodes(n: int, case: Case) -> Timed:
+    """Nodes of about 50 cores; jobs stay as many and grow with them."""
+    return _replaying(50 * n, 5_000, case)
+
+
+# Bags and facilities
+
+
+def _front(task_types: int, machine_types: int, case: Case) -> Timed:
+    parameters = CovSystemParameters(task_types=task_types, machine_types=machine_types, machines=10 * machine_types)
+    system = generate_cov_system(parameters, case.seed, 0)
+    bag = generate_bag(BagParameters(n_tasks=1_000_000), system, case.seed, 0)
+    return lambda: bound_front(bag)
+
+
+def _by_task_types(n: int, case: Case) -> Timed:
+    return _front(n, 10, case)
+
+
+def _by_machine_types(n: int, case: Case) -> Timed:
+    return _front(50, n, case)
+
+
+def _facility(nodes: int, case: Case) -> Timed:
+    wanted = sized(FacilitySize(nodes, max(nodes // 50, 2), 2, 8))
+    facility = generate_facility(wanted, case.seed, 0)
+    air = Air(facility.room)
+    return lambda: plan_facility(facility, air, gap=0.005)
+
+
+# Studies
+
+STUDY = """
+name = "scaling"
+trials = {trials}
+seed = {seed}
+keep = "none"
+bound = "trivial"
+[system]
+generator = "oversubscribed"
+task_types = 12
+special_task_types = 4
+special_counts = [1]
+general_counts = [2, 3]
+[workload]
+generator = "day"
+tasks_per_day = {tasks}
+warm_up = "10 min"
+day = "2 h"
+[manager]
+policy = "max-max-upt"
+dropping_threshold = {thresholds}
+"""
+
+
+def _study(trials: int, case: Case, tasks: int = 150, points: int = 1) -> Study:
+    """Runs of a small system with so many tasks; its points share their worlds."""
+    thresholds = [0.01 * number for number in range(points)]
+    text = STUDY.format(trials=trials, seed=case.seed, tasks=tasks, thresholds=thresholds)
+    return parse_study(text, "scaling.toml", Path())
+
+
+def _trials(n: int, case: Case) -> Timed:
+    """A whole study in one process: planned, computed, stored, merged."""
+    study = _study(n, case)
+
+    def run() -> None:
+        with TemporaryDirectory() as folder:
+            run_study(study, folder, workers=1)
+
+    return run
+
+
+def _planned(n: int, case: Case) -> Timed:
+    study = _study(n, case)
+    return lambda: plan(study).table
+
+
+def _stored(n: int, case: Case) -> Timed:
+    """The rows of so many runs journalled and merged, without computing them."""
+    runs = plan(_study(n, case))
+    keys = runs.table["run"]
+
+    def store() -> None:
+        with TemporaryDirectory() as folder:
+            _store(Store(Path(folder)), runs)
+            merge(Store(Path(folder)), runs, keys, runs.study.kind.in_order)
+
+    return store
+
+
+def _store(store: Store, runs: Any) -> None:
+    """Journal a row for each run, all with one result."""
+    result = _one_result(runs.study)
+    with Journal(store) as journal:
+        rows = ({**run.cells(), **result} for run in runs)
+        while piece := list(islice(rows, 256)):
+            journal.append(piece)
+
+
+def _one_result(study: Study) -> dict[str, Any]:
+    """What comes out of the first run of a study."""
+    with TemporaryDirectory() as folder:
+        results = run_study(dataclasses.replace(study, heading=dataclasses.replace(study.heading, trials=1)), folder, 1)
+        row = results.runs.row(0, named=True)
+    cells = next(iter(plan(study))).cells()
+    found = {name: value for name, value in row.items() if name not in cells}
+    return {**found, "status": DONE, "error": None}
+
+
+_DAY, _BOUND = "a day of serial tasks with Max-Max UPT", "the proven bound of such a day"
+_EASY, _BAG, _PLAN = "a day of parallel jobs with EASY", "the bound on the front of a bag", "a plan of a facility"
+
+CURVES: Mapping[str, Mapping[str, Curve]] = {
+    "tasks": {
+        "tasks": Curve(_DAY, "tasks a day, on 100 machines", _tasks, (6_250, 12_500, 25_000, 50_000, 100_000), LOADS),
+        "machines": Curve(
+            _DAY, "machines, each with 330 tasks a day", _machines, (100, 200, 400, 800, 1_600), SMALL,
+            beyond=(10_000,), of_site=(10_000,),
+        ),
+        "task_types": Curve(_DAY, "task types", _task_types, (50, 100, 200, 400, 800), SMALL),
+        "machine_types": Curve(_DAY, "machine types, of 96 machines", _machine_types, (6, 12, 24, 48, 96), (6, 12, 24)),
+        "bound": Curve(
+            _BOUND, "machines, each with 330 tasks a day", _bound, (100, 200, 400, 800), SMALL,
+            beyond=(10_000,), of_site=(10_000,), repeats=1,
+        ),
+    },
+    "jobs": {
+        "jobs": Curve(_EASY, "jobs a day, on 2,000 nodes", _jobs, (2_500, 5_000, 10_000, 20_000, 40_000), LOADS),
+        "nodes": Curve(
+            _EASY, "nodes of 50 cores, and 5,000 jobs with them", _nodes, (200, 500, 1_000, 2_000, 4_000), SMALL,
+            of_site=(200,),
+        ),
+    },
+    "bags": {
+        "bag_task_types": Curve(
+            _BAG, "task types, on 10 machine types", _by_task_types, (50, 100, 200, 400, 800), SMALL
+        ),
+        "bag_machine_types": Curve(
+            _BAG, "machine types, for 50 task types", _by_machine_types, (10, 20, 40, 80, 160), (5, 10, 20)
+        ),
+    },
+    "facility": {
+        "facility_nodes": Curve(
+            _PLAN, "nodes of 2 or 4 cores", _facility, (100, 200, 400, 800), (12, 24, 48),
+            beyond=(3_300,), of_site=(3_300,), repeats=1,
+        ),
+    },
+    "studies": {
+        "trials": Curve(
+            "a whole study of short runs, in one process", "runs", _trials, (250, 500, 1_000, 2_000), (2, 4, 8),
+            beyond=(10_000_000,), repeats=2,
+        ),
+        "planned": Curve(
+            "planning a study", "runs", _planned, (20_000, 40_000, 80_000, 160_000), SMALL,
+            beyond=(10_000_000,), repeats=2,
+        ),
+        "stored": Curve(
+            "storing and merging rows", "runs", _stored, (5_000, 10_000, 20_000, 40_000), (10, 20, 40),
+            beyond=(10_000_000,), repeats=2,
+        ),
+    },
+}  # fmt: skip
+"""By what is studied."""
+
+
+def _measured(curves: Mapping[str, Curve], case: Case) -> dict[str, float]:
+    figures: dict[str, float] = {}
+    for name, curve in curves.items():
+        figures |= curve.figures(name, case)
+    return figures
+
+
+# The executor
+
+LENGTHS = {"short": (150, 400), "middle": (1_500, 200), "long": (10_000, 60)}
+"""Tasks a day of runs of some milliseconds, tens of them, and tenths of a second; and how many jobs are watched."""
+LARGE = 16
+"""How many runs a large job has, to tell what a job costs from what a run does."""
+WATCHED = (1, 2)
+WORKERS = (1, 10, 100, 1_000)
+RUNS_MS = (10, 100, 1_000, 10_000)
+POINTS = (1, 100)
+"""How many points of a study share a world, and so may share a job."""
+DEARER = (5, 20)
+"""Milliseconds that a job costs a coordinator that talks to other machines, for comparison."""
+
+
+class _Watched(Processes):
+    """Local processes, and what was seen of each job that came back."""
+
+    def __init__(self, workers: int) -> None:
+        super().__init__(workers)
+        self.seen: list[Seen] = []
+
+    def answers(self) -> list[Answer]:
+        """What came back, noted."""
+        found = super().answers()
+        now_s, spent_s = time.perf_counter(), time.process_time()
+        for answer in found:
+            runs_s = sum(result["run_s"] for result in answer.results)
+            self.seen.append(Seen(now_s, spent_s, Job(len(answer.results), runs_s)))
+        return found
+
+
+def _watched(length: str, most_runs: int, workers: int, case: Case) -> Sequence[Seen]:
+    """What was seen of a study at work, once all workers were."""
+    tasks, n_jobs = (50, 24) if case.smoke else LENGTHS[length]
+    runs, engine = plan(_study(n_jobs, case, tasks, most_runs)), _Watched(workers)
+    with TemporaryDirectory() as folder, Journal(Store(Path(folder))) as journal:
+
+        def take(answer: Answer) -> None:
+            pairs = zip(answer.job.runs, answer.results, strict=True)
+            journal.append([{**run.cells(), **result} for run, result in pairs])
+
+        execute(Work(runs, Store(Path(folder))).jobs(workers, most_runs), engine, take, CancelToken())
+    return steady(engine.seen, workers)
+
+
+def workers(case: Case) -> dict[str, float]:
+    """What an executor costs, how busy one and two workers are beside what the model says, and what it says of many."""
+    found = [costs_of(*(_watched("short", n_runs, 1, case) for n_runs in (1, LARGE))) for _ in range(_repeats(case))]
+    costs = Costs(*map(median, zip(*found, strict=True)))
+    figures = {f"workers.cost.{name}_ms": 1e3 * value for name, value in costs._asdict().items()}
+    for length, n in product(LENGTHS, WATCHED):
+        rows = [_beside_model(_watched(length, 1, n, case), n, costs) for _ in range(_repeats(case))]
+        row = {name: median(each[name] for each in rows) for name in rows[0]}
+        ratio = row["model"] / row["busy"]
+        figures |= {f"workers.{length}.{n}.{name}": value for name, value in (*row.items(), ("model_over_busy", ratio))}
+    return {**figures, **_of_many(costs, WORKERS[: 2 if case.smoke else None])}
+
+
+def _repeats(case: Case) -> int:
+    """How often an executor is watched; the middle of what was seen counts."""
+    return 1 if case.smoke else 3
+
+
+def _beside_model(seen: Sequence[Seen], n_workers: int, costs: Costs) -> dict[str, float]:
+    """How busy workers were, and how busy the model says that the same jobs keep them."""
+    jobs = [each.job for each in seen]
+    return {
+        "run_ms": 1e3 * sum(job.seconds for job in jobs) / sum(job.n_runs for job in jobs),
+        "busy": pace_of(seen, n_workers).busy,
+        "model": pace_of(steady(simulated(jobs, n_workers, costs), n_workers), n_workers).busy,
+    }
+
+
+def _of_many(costs: Costs, numbers: Sequence[int]) -> dict[str, float]:
+    """How busy up to 1,000 workers would be, by length of runs, and how long runs must be."""
+    figures: dict[str, float] = {}
+    for points, n in product(POINTS, numbers):
+        name = f"model.{points}.{n}"
+        for run_ms in RUNS_MS:
+            pace = predicted(run_ms / 1e3, n, costs, points)
+            figures |= {f"{name}.{run_ms}_ms.busy": pace.busy, f"{name}.{run_ms}_ms.runs_per_s": pace.runs_per_s}
+        figures[f"{name}.least_run_s"] = least_run_s(n, costs, points)
+        for job_ms in DEARER:
+            dearer = costs._replace(job_s=job_ms / 1e3)
+            figures[f"{name}.least_run_s_at_{job_ms}_ms"] = least_run_s(n, dearer, points)
+    return figures
+
+
+def sizes(case: Case) -> dict[str, float]:
+    """Bytes of a run in the plan, in memory, and in the table of a finished study without details, on disk."""
+    n_runs = 50 if case.smoke else 20_000
+    with TemporaryDirectory() as folder:
+        runs, store = plan(_study(n_runs, case)), Store(Path(folder))
+        _store(store, runs)
+        merge(store, runs, runs.table["run"], runs.study.kind.in_order)
+        on_disk = store.runs_file.stat().st_size
+    return {"bytes.row": on_disk / n_runs, "bytes.plan": runs.table.estimated_size() / n_runs}
+
+
+def write_page(result: Mapping[str, Any]) -> None:
+    """Write the tables and figures of the page on scaling."""
+    from benchmarks.scaling_page import write_page  # figures are drawn when asked for
+
+    write_page(result)
+
+
+SUBJECT = Subject(
+    "scaling",
+    {**{group: partial(_measured, curves) for group, curves in CURVES.items()}, "sizes": sizes, "workers": workers},
+    [
+        *(
+            Bar(f"{name}: cost grows at most with the square of the size", f"{name}.slope", "at most", 2)
+            for curves in CURVES.values()
+            for name in curves
+        ),
+        *(
+            Bar(f"{n} workers, {length} runs: busy by the model over busy as measured", figure, side, bar)
+            for length in LENGTHS
+            for n in WATCHED
+            for figure in (f"workers.{length}.{n}.model_over_busy",)
+            for side, bar in (("at least", 0.8), ("at most", 1.25))
+        ),
+    ],
+    write_page=write_page,
+)

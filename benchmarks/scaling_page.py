@@ -1,0 +1,239 @@
+"""The page on how cost grows: its tables, between markers, and its figures, made from the figures of one result.
+
+A part stands between `<!-- scaling NAME -->` and `<!-- end -->`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import ROOT
+from benchmarks.scaling import CURVES, DEARER, LENGTHS, POINTS, RUNS_MS, WATCHED, WORKERS
+from joulewise.errors import Problem, raise_if_any
+from joulewise.files import write_atomic
+from joulewise.present.export import export
+from joulewise.present.theme import CONFIG, PALETTE
+from joulewise.units import size
+
+PAGE = ROOT / "docs" / "explanation" / "scaling.md"
+_PART = re.compile(r"(<!-- scaling (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_MANY_RUNS = 10_000_000
+_DAY_S = 86_400.0
+_WIDTH, _HEIGHT = 230, 190
+
+Figures = Mapping[str, float]
+
+
+def write_page(result: Mapping[str, Any], page: Path = PAGE) -> None:
+    """Write what was measured into a page and beside it; InputError where the page has no place for a part."""
+    figures: Figures = result["figures"]
+    text, parts = page.read_text(encoding="utf-8"), {name: part(figures) for name, part in PARTS.items()}
+    parts["measured"] = _measured(result)
+    allowed = f"the parts are {', '.join(parts)}"
+    advice = "put `<!-- scaling NAME -->` and `<!-- end -->` where the table of each part belongs"
+    strange = sorted(parts.keys() ^ {name for _, name, _ in _PART.findall(text)})
+    raise_if_any(Problem(str(page), f"lacks {name}, or has it in vain", allowed, advice) for name in strange)
+    write_atomic(page, _PART.sub(lambda part: f"{part[1]}{parts[part[2]]}{part[3]}", text))
+    export(_curves_chart(figures), page.parent.parent / "images" / "scaling-curves.png")
+    export(_workers_chart(figures), page.parent.parent / "images" / "scaling-workers.png")
+
+
+# Tables
+
+
+def _measured(result: Mapping[str, Any]) -> str:
+    machine, versions = result["machine"], result["versions"]
+    libraries = ", ".join(f"{name} {versions[name]}" for name in ("numpy", "numba", "polars") if name in versions)
+    where = f"{machine['cores']} cores ({machine['processor']}, {machine['system']}), Python {machine['python']}"
+    return f"Measured on {datetime.now(UTC):%Y-%m-%d} with seed {result['seed']}, on {where}, {libraries}.\n"
+
+
+def _curve_rows(figures: Figures) -> Iterator[Sequence[str]]:
+    for name, curve in _curves().items():
+        sizes = _sizes(figures, name)
+        low, high = (figures[f"{name}.slope_{end}"] for end in ("low", "high"))
+        first, last = min(sizes), max(sizes)
+        costs = f"{_seconds(sizes[first])} to {_seconds(sizes[last])}"
+        slope = f"{figures[f'{name}.slope']:.2f} ({low:.2f} to {high:.2f})"
+        yield curve.cost, curve.size, f"{first:,} to {last:,}", costs, slope
+
+
+def _curve_table(figures: Figures) -> str:
+    return _table(("what takes time", "what grows", "measured from, to", "seconds", "slope"), _curve_rows(figures))
+
+
+def _site_rows(figures: Figures) -> Iterator[Sequence[str]]:
+    for name, curve in _curves().items():
+        for at in curve.of_site:
+            seconds, way = _told(figures, name, at)
+            yield curve.cost, f"{at:,} {curve.size.partition(',')[0]}", seconds, way
+
+
+def _site_table(figures: Figures) -> str:
+    return _table(("what takes time", "size", "seconds", "how known"), _site_rows(figures))
+
+
+def _study_rows(figures: Figures) -> Iterator[Sequence[str]]:
+    for name in ("planned", "stored", "trials"):
+        seconds, way = _told(figures, name, _MANY_RUNS)
+        yield f"{_curves()[name].cost}, in all", seconds, way
+    for name, what in {"plan": "memory for the plan", "row": "disk for the table of runs"}.items():
+        each = figures[f"bytes.{name}"]
+        yield what, size(each * _MANY_RUNS), f"{each:,.0f} bytes a run, measured, times 10 million"
+    for run_s in (0.2, 10.0):
+        days = _MANY_RUNS * run_s / 1_000 / _DAY_S
+        yield f"computing runs of {run_s:g} s on 1,000 workers that are always busy", f"{days:,.2g} days", "computed"
+
+
+def _study_table(figures: Figures) -> str:
+    return _table(("what", "how much", "how known"), _study_rows(figures))
+
+
+def _cost_table(figures: Figures) -> str:
+    whose = {
+        "job_s": "coordinator, each job", "run_s": "coordinator, each run", "worker_job_s": "worker, each job",
+        "worker_run_s": "worker, each run beside its computing",
+    }  # fmt: skip
+    rows = [(what, f"{figures[f'workers.cost.{name}_ms']:.2f}") for name, what in whose.items()]
+    return _table(("cost", "milliseconds"), rows)
+
+
+def _check_table(figures: Figures) -> str:
+    rows = []
+    for length in LENGTHS:
+        for n in WATCHED:
+            name = f"workers.{length}.{n}"
+            busy, model = (f"{100 * figures[f'{name}.{which}']:.1f} %" for which in ("busy", "model"))
+            rows.append((f"{figures[f'{name}.run_ms']:.3g} ms", str(n), busy, model))
+    return _table(("a run takes", "workers", "busy, measured", "busy, by the model"), rows)
+
+
+def _many_table(figures: Figures) -> str:
+    rows = []
+    for points in POINTS:
+        for n in WORKERS:
+            name = f"model.{points}.{n}"
+            cells = [_pace(figures, f"{name}.{run_ms}_ms") for run_ms in RUNS_MS]
+            rows.append((str(points), f"{n:,}", *cells))
+    lengths = [f"runs of {run_ms / 1e3:g} s" for run_ms in RUNS_MS]
+    return _table(("points in a world", "workers", *lengths), rows)
+
+
+def _pace(figures: Figures, name: str) -> str:
+    return f"{100 * figures[f'{name}.busy']:.0f} %, {figures[f'{name}.runs_per_s']:,.4g} a second"
+
+
+def _least_table(figures: Figures) -> str:
+    rows = []
+    for points in POINTS:
+        for n in WORKERS:
+            name = f"model.{points}.{n}.least_run_s"
+            names = (name, *(f"{name}_at_{job_ms}_ms" for job_ms in DEARER))
+            rows.append((str(points), f"{n:,}", *(_seconds(figures[each]) for each in names)))
+    heads = ("as measured", *(f"{job_ms} ms for a job" for job_ms in DEARER))
+    return _table(("points in a world", "workers", *heads), rows)
+
+
+PARTS: Mapping[str, Callable[[Figures], str]] = {
+    "curves": _curve_table,
+    "site": _site_table,
+    "study": _study_table,
+    "costs": _cost_table,
+    "check": _check_table,
+    "many": _many_table,
+    "least": _least_table,
+}
+"""What stands in the page, beside when and where it was measured."""
+
+
+def _curves() -> Mapping[str, Any]:
+    return {name: curve for curves in CURVES.values() for name, curve in curves.items()}
+
+
+def _sizes(figures: Figures, name: str) -> dict[int, float]:
+    """The sizes of a curve that were measured, and their seconds."""
+    found = (re.fullmatch(rf"{name}\.(\d+)\.s", figure) for figure in figures)
+    return {int(each[1]): figures[each[0]] for each in found if each}
+
+
+def _told(figures: Figures, name: str, at: int) -> tuple[str, str]:
+    """The seconds of a curve at a size, and whether they were measured."""
+    measured = _sizes(figures, name)
+    if at in measured:
+        return _seconds(measured[at]), "measured"
+    place = f"{name}.at_{at}.s"
+    low, high = (_seconds(figures[f"{place}_{end}"]) for end in ("low", "high"))
+    return f"{_seconds(figures[place])} ({low} to {high})", f"computed from the slope, measured up to {max(measured):,}"
+
+
+def _seconds(value: float) -> str:
+    """Seconds to three digits, as people write them."""
+    return f"{value:,.0f} s" if value >= 100 else f"{value:.3g} s" if value >= 1 else f"{1e3 * value:.3g} ms"
+
+
+def _table(heads: Sequence[str], rows: Iterator[Sequence[str]] | Sequence[Sequence[str]]) -> str:
+    lines = (heads, ("---",) * len(heads), *rows)
+    return "\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n\n"
+
+
+# Figures
+
+
+def _curves_chart(figures: Figures) -> Any:
+    """Every curve as it was measured, over how many times as large as its first size it is."""
+    import altair as alt
+
+    panels = []
+    doubling = alt.Scale(type="log", base=2)
+    doublings = alt.Axis(values=[2.0**n for n in range(-4, 11)])
+    for group, curves in CURVES.items():
+        rows = [
+            {"curve": name.replace("_", " "), "times": at / min(sizes), "cost": cost / sizes[min(sizes)]}
+            for name in curves
+            for sizes in [_sizes(figures, name)]
+            for at, cost in sizes.items()
+        ]
+        order = [name.replace("_", " ") for name in curves]
+        panels.append(
+            alt.Chart(alt.InlineData(values=rows), title=group)
+            .mark_line(point=True)
+            .encode(
+                alt.X("times:Q", title="times the first size", scale=doubling, axis=doublings),
+                alt.Y("cost:Q", title="times its cost", scale=doubling, axis=doublings),
+                alt.Color("curve:N", title=None, sort=order, scale=alt.Scale(domain=order, range=list(PALETTE)),
+                          legend=alt.Legend(orient="bottom", columns=1)),
+            )
+            .properties(width=_WIDTH, height=_HEIGHT)
+        )  # fmt: skip
+    return alt.concat(*panels, columns=3).resolve_scale(color="independent").configure(**CONFIG)
+
+
+def _workers_chart(figures: Figures) -> Any:
+    """How busy workers are by their number, a line for each length of runs."""
+    import altair as alt
+
+    lengths = [f"{run_ms / 1e3:g} s" for run_ms in RUNS_MS]
+    panels = []
+    for points in POINTS:
+        rows = [
+            {"workers": n, "busy": 100 * figures[f"model.{points}.{n}.{run_ms}_ms.busy"], "length": length}
+            for n in WORKERS
+            for run_ms, length in zip(RUNS_MS, lengths, strict=True)
+        ]
+        shared = "one point in a world" if points == 1 else f"{points} points in a world"
+        panels.append(
+            alt.Chart(alt.InlineData(values=rows), title=shared)
+            .mark_line(point=True)
+            .encode(
+                alt.X("workers:Q", title="workers", scale=alt.Scale(type="log"), axis=alt.Axis(values=list(WORKERS))),
+                alt.Y("busy:Q", title="busy (%)", scale=alt.Scale(domain=[0, 100])),
+                alt.Color("length:N", title="a run takes", sort=lengths,
+                          scale=alt.Scale(domain=lengths, range=list(PALETTE))),
+            )
+            .properties(width=_WIDTH, height=_HEIGHT)
+        )  # fmt: skip
+    return alt.hconcat(*panels).configure(**CONFIG)

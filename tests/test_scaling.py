@@ -1,0 +1,183 @@
+"""How cost grows: the line through what was measured, the model of the executor, and the page that tells both."""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.executor import (
+    AHEAD,
+    JOB_S,
+    MOST_RUNS,
+    Costs,
+    Job,
+    costs_of,
+    least_run_s,
+    pace_of,
+    predicted,
+    simulated,
+    steady,
+)
+from benchmarks.measure import machine, versions
+from benchmarks.scaling import CURVES, DEARER, LENGTHS, POINTS, RUNS_MS, WATCHED, WORKERS, carried_on
+from benchmarks.scaling_page import PAGE, write_page
+from benchmarks.slopes import line_through
+from joulewise.errors import InputError
+from joulewise.study.running import work
+from joulewise.study.running.engines.processes import Processes
+
+PARTS = re.compile(r"-->\n.*?<!-- end", re.DOTALL)
+IMAGES = PAGE.parents[1] / "images"
+NOTHING = Costs(0.0, 0.0, 0.0, 0.0)
+COSTS = Costs(job_s=0.004, run_s=0.001, worker_job_s=0.03, worker_run_s=0.02)
+
+
+# --- the line ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_power_of_the_size_is_found_and_carried_on() -> None:
+    line = line_through({size: 3e-6 * size**1.5 for size in (100, 200, 400, 800)})
+    assert line.growth == pytest.approx((1.5, 1.5, 1.5))
+    assert line.at(10_000) == pytest.approx((3.0, 3.0, 3.0))
+
+
+def test_the_interval_of_a_slope_is_that_of_ordinary_least_squares() -> None:
+    from scipy.stats import linregress, t
+
+    sizes, costs = np.array([1, 2, 4, 8, 16]), np.array([1.0, 2.3, 3.7, 9.1, 14.0])
+    line, known = line_through(dict(zip(sizes.tolist(), costs, strict=True))), linregress(np.log(sizes), np.log(costs))
+    half = t.ppf(0.975, 3) * known.stderr
+    assert line.growth == pytest.approx((known.slope, known.slope - half, known.slope + half))
+    assert line.at(1.0).value == pytest.approx(math.exp(known.intercept))
+
+
+def test_one_more_measurement_lies_in_its_interval_as_often_as_it_should() -> None:
+    random = np.random.default_rng(1)
+    sizes = (100, 200, 400, 800, 1_600)
+    inside = 0
+    for _ in range(400):
+        costs = {size: size * math.exp(random.normal(0, 0.1)) for size in (*sizes, 10_000)}
+        found = line_through({size: costs[size] for size in sizes}).at(10_000)
+        inside += found.low <= costs[10_000] <= found.high
+    assert 0.92 <= inside / 400 <= 0.98
+
+
+# --- the model --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 7, 100])
+def test_workers_that_cost_nothing_are_always_busy(n_workers: int) -> None:
+    assert predicted(0.1, n_workers, NOTHING, points=1) == pytest.approx((1.0, n_workers / 0.1))
+
+
+@pytest.mark.parametrize("n_runs", [1, 8])
+def test_one_worker_waits_for_nothing_but_what_it_does_beside_runs(n_runs: int) -> None:
+    seconds = 0.5 * n_runs
+    seen = simulated([Job(n_runs, seconds)] * 20, 1, COSTS)
+    beside_s = COSTS.worker_job_s + n_runs * COSTS.worker_run_s
+    first_s = COSTS.job_s / 2 + seconds + beside_s
+    stored_s = COSTS.job_s / 2 + n_runs * COSTS.run_s
+    assert [each.at_s for each in seen] == pytest.approx(
+        [first_s + i * (seconds + beside_s) + stored_s for i in range(20)]
+    )
+    assert pace_of(seen, 1).busy == pytest.approx(seconds / (seconds + beside_s))
+
+
+@pytest.mark.parametrize("n_runs", [1, 8])
+def test_a_coordinator_that_is_never_idle_sets_the_pace(n_runs: int) -> None:
+    n_workers, cost_s = 100, COSTS.job_s + n_runs * COSTS.run_s
+    seen = simulated([Job(n_runs, 0.01 * n_runs)] * 100 * n_workers, n_workers, COSTS)
+    found = pace_of(steady(seen, n_workers), n_workers)
+    assert found.runs_per_s == pytest.approx(n_runs / cost_s, rel=0.01)
+    assert found.busy == pytest.approx(0.01 * n_runs / (n_workers * cost_s), rel=0.01)
+    assert seen[-1].at_s == pytest.approx(seen[-1].spent_s, rel=0.01)
+
+
+def test_between_both_workers_get_what_the_coordinator_leaves() -> None:
+    """As many workers as one coordinator can just serve: more of them do not help."""
+    only = Costs(0.01, 0.0, 0.0, 0.0)
+    busy = [predicted(0.1, n_workers, only, points=1).busy for n_workers in (5, 10, 20, 40)]
+    assert busy == pytest.approx([1, 1, 0.5, 0.25], rel=0.02)
+    assert least_run_s(1_000, only, points=1) == pytest.approx(0.9 * 1_000 * 0.01, rel=0.03)
+    cheap = only._replace(job_s=JOB_S / 10_000)  # jobs of so many seconds, of 100 runs, are cheap enough
+    assert least_run_s(1_000, cheap, points=100) == pytest.approx(0.9 * 1_000 * cheap.job_s / 100, rel=0.05)
+
+
+def test_every_job_is_stored_once_and_no_more_are_out_than_are_allowed() -> None:
+    jobs = [Job(1 + i % 3, 0.01 * (1 + i % 5)) for i in range(50)]
+    seen = simulated(jobs, 4, COSTS)
+    assert sorted(each.job for each in seen) == sorted(jobs)
+    assert all(after.at_s > before.at_s for before, after in pairwise(seen))
+    longest_s = max(job.seconds + COSTS.worker_job_s + job.n_runs * COSTS.worker_run_s for job in jobs)
+    assert seen[-1].at_s <= longest_s * math.ceil(len(jobs) / 4) + seen[-1].spent_s
+
+
+def test_costs_are_found_again_in_what_they_let_be_seen() -> None:
+    small, large = (steady(simulated([Job(n, 0.2 * n)] * 30, 1, COSTS), 1) for n in (1, 16))
+    assert tuple(costs_of(small, large)) == pytest.approx(tuple(COSTS))
+
+
+def test_the_model_hands_out_jobs_as_the_executor_does() -> None:
+    assert (work._MOST_S, Processes.most_runs) == (JOB_S, MOST_RUNS)
+    assert Processes(3).n_ahead == 3 * AHEAD
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+
+def made_up() -> dict[str, float]:
+    """A whole result's figures, every curve with a slope of 1."""
+    figures: dict[str, float] = {"bytes.row": 50.0, "bytes.plan": 60.0}
+    for name, curve in ((name, curve) for curves in CURVES.values() for name, curve in curves.items()):
+        costs = {at: at / 1e3 for at in curve.sizes}
+        figures |= {f"{name}.{at}.s": cost for at, cost in costs.items()} | carried_on(name, costs, curve.beyond)
+    figures |= {f"workers.cost.{name}_ms": 1e3 * value for name, value in COSTS._asdict().items()}
+    for length, n in product(LENGTHS, WATCHED):
+        figures |= {f"workers.{length}.{n}.{name}": 0.5 for name in ("run_ms", "busy", "model")}
+    for points, n in product(POINTS, WORKERS):
+        name = f"model.{points}.{n}"
+        figures |= {f"{name}.{ms}_ms.{what}": 0.5 for ms in RUNS_MS for what in ("busy", "runs_per_s")}
+        figures |= {f"{name}.least_run_s{at}": 0.5 for at in ("", *(f"_at_{ms}_ms" for ms in DEARER))}
+    return figures
+
+
+def result_of(figures: dict[str, float]) -> dict[str, Any]:
+    return {"figures": figures, "machine": machine(), "versions": versions(), "seed": 0}
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    """A copy of the page, in folders like those of the docs."""
+    folder = tmp_path / "docs" / "explanation"
+    folder.mkdir(parents=True)
+    return Path(shutil.copy(PAGE, folder))
+
+
+def test_the_page_tells_what_was_measured_and_what_was_computed(page: Path) -> None:
+    before = page.read_text()
+    write_page(result_of(made_up()), page)
+    text = page.read_text()
+    assert "| planning a study | runs | 20,000 to 160,000 | 20 s to 160 s | 1.00 (1.00 to 1.00) |" in text
+    assert "| 10,000 machines | 10 s (10 s to 10 s) | computed from the slope, measured up to 1,600 |" in text
+    assert "| 200 nodes of 50 cores | 200 ms | measured |" in text
+    assert PARTS.sub("", text) == PARTS.sub("", before)
+    images = {path.name for path in (page.parents[1] / "images").iterdir()}
+    assert images == {"scaling-curves.png", "scaling-workers.png"} == {path.name for path in IMAGES.glob("scaling-*")}
+
+
+def test_a_page_without_a_part_is_refused_unwritten(page: Path) -> None:
+    text = (
+        page.read_text().replace("<!-- scaling site -->", "").replace("<!-- scaling study -->", "<!-- scaling of -->")
+    )
+    page.write_text(text)
+    with pytest.raises(InputError) as caught:
+        write_page(result_of(made_up()), page)
+    assert [problem.found.split()[1] for problem in caught.value.problems] == ["of,", "site,", "study,"]
+    assert page.read_text() == text
