@@ -14,7 +14,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,7 +52,7 @@ class Dask(Engine):
     as Dask's own classes make it."""
 
     def __init__(self, cluster: object) -> None:
-        require_dask(["distributed"])
+        require_dask("distributed")
         self._cluster = cluster
         self._waiting: deque[Job] = deque()
         self._out: dict[Future[Reply | Lacks | Versions], _Out] = {}
@@ -64,7 +64,7 @@ class Dask(Engine):
     @property
     def place(self) -> str:
         """Where it computes, in words."""
-        return "workers of a Dask cluster"
+        return f"Dask cluster {getattr(self._cluster, 'scheduler_address', self._cluster)}"
 
     @property
     def memory_bytes(self) -> float:
@@ -122,9 +122,13 @@ class Dask(Engine):
         self._send_waiting()
         return answers
 
-    @contextmanager
-    def _reached(self) -> Iterator[Any]:
+    def _reached(self) -> AbstractContextManager[Any]:
         """A client of the cluster; InputError where there is none."""
+        is_file = isinstance(self._cluster, str | Path) and Path(self._cluster).is_file()
+        return self._connected(**{"scheduler_file" if is_file else "address": self._cluster})
+
+    @contextmanager
+    def _connected(self, **where: Any) -> Iterator[Any]:
         import dask
         import distributed
         from distributed.utils import silence_logging_cmgr
@@ -132,10 +136,10 @@ class Dask(Engine):
         with silence_logging_cmgr(logging.CRITICAL), dask.config.set(_SETTINGS):
             connect: Any = distributed.Client
             try:
-                client = connect(**_where(self._cluster), timeout=_CONNECT_S, set_as_default=False, name="joulewise")
+                client = connect(**where, timeout=_CONNECT_S, set_as_default=False, name="joulewise")
             except (OSError, ValueError) as error:
-                found = f"no Dask scheduler answers there ({' '.join(str(error).split()) or type(error).__name__})"
-                raise InputError(Problem(f"Dask cluster {self._cluster}", found, advice=_START)) from None
+                reason = " ".join(str(error).split()) or type(error).__name__
+                raise InputError(Problem(self.place, f"no scheduler answers there ({reason})", advice=_START)) from None
             with client:
                 yield client
 
@@ -204,7 +208,11 @@ class Dask(Engine):
         self._refused = {worker: self._refused[worker] for worker in self._refused.keys() & self._workers}
         if self._refused and not self._usable:
             raise InputError(*self._refused.values())
+        self._looked()
         return [self._lost(pending) for pending, out in list(self._out.items()) if out.worker not in self._workers]
+
+    def _looked(self) -> None:
+        """Do what follows from which workers are there."""
 
     def _lost(self, pending: Future[Reply | Lacks | Versions]) -> Answer:
         out = self._out.pop(pending)
@@ -217,13 +225,13 @@ class Dask(Engine):
             raise self._gone()
 
     def _gone(self) -> InputError:
-        return InputError(Problem(f"Dask cluster {self._cluster}", "its scheduler does not answer any more", _AGAIN))
+        return InputError(Problem(self.place, "its scheduler does not answer any more", _AGAIN))
 
 
 _START = "`dask scheduler` starts one, and `dask worker ADDRESS` its workers"
 
 
-def require_dask(modules: list[str]) -> None:
+def require_dask(*modules: str) -> None:
     """InputError where a library for clusters is not installed."""
     missing = [module for module in modules if find_spec(module) is None]
     if missing:
@@ -236,12 +244,6 @@ def _answer(asked: Versions, parcel: bytes, contents: dict[str, bytes] | None) -
     from distributed import get_worker
 
     return answer_in(Path(get_worker().local_directory) / "joulewise", asked, parcel, contents)
-
-
-def _where(cluster: object) -> dict[str, Any]:
-    """The cluster as Dask's client wants it."""
-    is_file = isinstance(cluster, str | Path) and Path(cluster).is_file()
-    return {"scheduler_file": str(cluster)} if is_file else {"address": cluster}
 
 
 def _contents(job: Job, hashes: frozenset[str]) -> dict[str, bytes]:
