@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,7 +49,8 @@ AccountingStorageType=accounting_storage/none
 KillWait=2
 MinJobAge=600
 TreeWidth=65533
-NodeName=n[1-{n}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs={cpus} RealMemory=100000 State=UNKNOWN
+NodeName=DEFAULT CPUs={cpus} RealMemory=100000 State=UNKNOWN
+NodeName=n[1-{n}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}]
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 
@@ -111,12 +112,20 @@ class Slurm:
 
     def wait_until_idle(self) -> None:
         """Wait until every node can take jobs."""
-        deadline = time.monotonic() + _BOUND_S
-        while True:
+
+        def are_idle() -> bool:
             with suppress(AssertionError):  # the controller may not answer yet
-                if self.call("sinfo", "-h", "-N", "-o", "%T").split() == ["idle"] * self.n_nodes:
-                    return
-            assert time.monotonic() < deadline, (self.folder / "slurmctld.log").read_text()[-2000:]
+                return self.call("sinfo", "-h", "-N", "-o", "%T").split() == ["idle"] * self.n_nodes
+            return False
+
+        self.wait(are_idle)
+
+    def wait(self, is_so: Callable[[], bool]) -> None:
+        """Wait until something is so, and no longer than the daemons live."""
+        deadline = time.monotonic() + _BOUND_S
+        while not is_so():
+            is_well = time.monotonic() < deadline and all(daemon.poll() is None for daemon in self.daemons)
+            assert is_well, (self.folder / "daemons.log").read_text()[-2000:]
             time.sleep(0.05)
 
     def stop(self) -> None:
@@ -159,6 +168,7 @@ def running_slurm(folder: Path, n_nodes: int, cpus: int = 2) -> Iterator[Slurm]:
             "munged", "--foreground", "--force", f"--key-file={key}", f"--socket={own['sock']}",
             f"--pid-file={own['pid']}", f"--log-file={own['log']}", f"--seed-file={own['seed']}",
         )  # fmt: skip
+        slurm.wait(own["sock"].is_socket)
         slurm.start("slurmctld", "-D", "-c", "-f", folder / "slurm.conf")
         for number in range(1, n_nodes + 1):
             slurm.start("slurmd", "-D", "-N", f"n{number}", "-f", folder / "slurm.conf")

@@ -28,6 +28,7 @@ from joulewise.study.running.engines.remote import Lacks, Reply, Versions, answe
 from joulewise.study.running.worker import Job, reason_of
 from joulewise.study.store.store import Store
 
+WAITING = "waiting for workers"
 _LOOK_S = 1.0
 """How often it is asked which workers there are."""
 _JOBS_EACH = 2
@@ -85,7 +86,7 @@ class Dask(Engine):
     def news(self) -> str:  # type: ignore[override] # it changes by itself
         """That no worker is there, or which ones are refused."""
         refused = [f"refused: {problem}" for problem in self._refused.values()]
-        return "; ".join(refused if self._usable else ["waiting for workers", *refused])
+        return "; ".join(refused if self._usable else [WAITING, *refused])
 
     @property
     def _usable(self) -> set[str]:
@@ -102,8 +103,6 @@ class Dask(Engine):
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if error is not None and self._client.status == "running":
             self._client.cancel([out.future for out in self._out.values()], force=True)
-        for pending in self._out:
-            pending.cancel()
         self._out.clear()
         self._opened.close()
 
@@ -217,7 +216,6 @@ class Dask(Engine):
     def _lost(self, pending: Future[Reply | Lacks | Versions]) -> Answer:
         out = self._out.pop(pending)
         self._client.cancel([out.future], force=True)
-        pending.cancel()
         return Answer(out.job, [], DIED)
 
     def _raise_if_gone(self) -> None:

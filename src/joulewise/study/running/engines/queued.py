@@ -11,7 +11,7 @@ from math import ceil
 from typing import Any
 
 from joulewise.errors import InputError, Problem
-from joulewise.study.running.engines.dask import Dask, require_dask
+from joulewise.study.running.engines.dask import WAITING, Dask, require_dask
 from joulewise.study.running.engines.profile import QUEUES, Profile
 from joulewise.units import count
 
@@ -51,8 +51,8 @@ class Queued(Dask):
     @property
     def news(self) -> str:  # type: ignore[override] # it changes by itself
         """What is to be said of workers, and how many jobs wait in the queue while there is none."""
-        queued = f" ({count(len(self._jobs.worker_spec), 'job')} in the queue)"
-        return super().news.replace("waiting for workers", f"waiting for workers{queued}")
+        n = len(self._jobs.worker_spec)
+        return super().news.replace(WAITING, f"{WAITING} of {count(n, 'job')} in the queue" if n else WAITING)
 
     @contextmanager
     def _reached(self) -> Iterator[Any]:
@@ -114,11 +114,19 @@ class Queued(Dask):
         try:
             self._jobs.sync(self._jobs.scale_down, leaving)
         except (RuntimeError, OSError, ValueError) as error:
-            for name in [name for name, job in self._jobs.workers.items() if job.job_id is None]:
-                self._jobs.worker_spec.pop(name, None)
-            told = " ".join(str(error).split())
+            self._forget_refused()
+            told = " ".join(str(error).partition("stderr:")[2].split() or str(error).split())
             if not self._usable:
                 raise self._none(f"the queue does not take the job: {told}", _RESUME) from None
+
+    def _forget_refused(self) -> None:
+        """Let go of jobs that the queue did not take; Dask would take them for some that are about to start."""
+        from distributed.core import Status
+
+        for name, job in list(self._jobs.workers.items()):
+            if job.job_id is None:
+                job.status = Status.failed
+                self._jobs.worker_spec.pop(name, None)
 
     def _none(self, found: str, advice: str) -> InputError:
         return InputError(Problem(self.place, found, advice=advice))

@@ -23,6 +23,7 @@ from joulewise.study.running.worker import Job, do
 from joulewise.study.spec.parts import RESULTS_VERSION
 from joulewise.study.store.store import Result, Store
 
+KERNELS = Path(joulewise.kernels.__file__).parent
 _FILES = "files"
 _ONE_AT_A_TIME = Lock()
 """A process of several threads computes one job at a time, as worlds and libraries expect it."""
@@ -55,7 +56,7 @@ Versions = dict[str, str]
 def versions() -> Versions:
     """What decides which numbers come out here."""
     digest = hashlib.sha256()
-    for source in sorted(Path(joulewise.kernels.__file__).parent.rglob("*.py")):
+    for source in sorted(KERNELS.rglob("*.py")):
         digest.update(source.read_bytes())
     return {"joulewise": __version__, "results version": str(RESULTS_VERSION), "kernels": digest.hexdigest()[:16]}
 
