@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from joulewise.study.running.engines.profile import QUEUES
 from tests.strategies.same import assert_same_records
 from tests.strategies.slurm import WHY_NOT, Slurm, can_run, running_slurm
 from tests.strategies.small import QUICKLY, small
+from tests.test_project import ROOT
 
 needs_slurm = pytest.mark.skipif(not can_run(), reason=WHY_NOT)
 
@@ -133,10 +135,13 @@ def test_every_queue_makes_a_job_of_a_profile(kind: str, tmp_path: Path) -> None
         f'kind = "{kind}"\nqueue = "long"\naccount = "physics"\ncores = 4\nmemory = "8 GB"\nwalltime = "02:00"\n'
         'prologue = ["module load python"]\npython = "/opt/python"\n'
     )
-    cluster = queued.QUEUES[kind].cluster
-    job = getattr(dask_jobqueue, cluster).job_cls(
-        "tcp://host:1", name="one", **read_profile(tmp_path / "site.toml").options()
-    )
-    script = job.job_script()
+    options = read_profile(tmp_path / "site.toml").options()
+    cluster = getattr(dask_jobqueue, QUEUES[kind].cluster)
+    script = cluster.job_cls("tcp://host:1", name="one", **options).job_script()
     for word in ("long", "physics", "module load python", "/opt/python -m", "--nworkers 4", "export OMP_NUM_THREADS=1"):
         assert word in script
+
+
+def test_every_key_of_a_profile_is_told() -> None:
+    page = (ROOT / "docs" / "how-to" / "many-machines.md").read_text()
+    assert [field.name for field in fields(Profile) if f"| `{field.name}` |" not in page] == []

@@ -125,8 +125,9 @@ class _Counter:
         seconds = time.perf_counter() - self._began
         for result in answer.results:
             n_done, n_failed = self.progress.n_done + 1, self.progress.n_failed + (result["error"] is not None)
+            why = result["error"] or self.progress.why
             self.progress = replace(
-                self.progress, n_done=n_done, n_failed=n_failed, seconds=seconds, n_workers=n_workers
+                self.progress, n_done=n_done, n_failed=n_failed, seconds=seconds, n_workers=n_workers, why=why
             )
             self.on_progress(self.progress)
 
