@@ -100,8 +100,11 @@ class Queued(Dask):
         job, asks = self._jobs.workers.get(name), QUEUES[self._profile.kind].asks
         if name in self._seen or job is None or not asks:
             return name in self._seen
-        asked = subprocess.run([*asks, str(job.job_id)], capture_output=True, text=True)
-        return not asked.stdout.strip() and (asked.returncode == 0 or _UNKNOWN in asked.stderr)
+        try:
+            told = subprocess.check_output([*asks, str(job.job_id)], stderr=subprocess.STDOUT, text=True)
+        except subprocess.CalledProcessError as error:
+            return _UNKNOWN in error.output
+        return not told.strip()
 
     def _change(self, leaving: list[str], n_new: int) -> None:
         """Cancel some jobs of the queue and submit others; InputError where that is refused and no worker is there."""
