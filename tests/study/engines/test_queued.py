@@ -54,13 +54,13 @@ class Trouble:
 
     def __init__(self, slurm: Slurm) -> None:
         self.slurm = slurm
-        self.most_jobs = 0
         self.cancelled = ""
 
     def __call__(self, now: Progress) -> None:
+        if self.cancelled or now.n_done < 4:
+            return
         running = self.slurm.jobs("RUNNING")
-        self.most_jobs = max(self.most_jobs, len(running))
-        if now.n_done >= 4 and not self.cancelled and len(running) > 1:
+        if len(running) > 1:
             drained, self.cancelled = running[0], running[1]
             node = self.slurm.node_of(drained)
             self.slurm.call("scontrol", "update", f"nodename={node}", "state=drain", "reason=test")
@@ -74,11 +74,10 @@ def test_drained_nodes_and_cancelled_jobs_change_no_record(
     slurm: Slurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queued, "_STAY_S", 1.0)
-    many = small(lambda text: QUICKLY + text.replace("trials = 2", "trials = 400"))
+    many = small(lambda text: QUICKLY + text.replace("trials = 2", "trials = 150"))
     expected, trouble = run_study(many, tmp_path / "expected", 1), Trouble(slurm)
     results = run_study(many, tmp_path / "out", on_progress=trouble, engine=Queued(profile_of(slurm)))
     assert trouble.cancelled
-    assert trouble.most_jobs >= 2
     assert_same_records(results.folder, expected.folder)
     assert slurm.jobs() == []
     assert "drain" in slurm.call("sinfo", "-h", "-o", "%T")

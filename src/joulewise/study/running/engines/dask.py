@@ -94,16 +94,18 @@ class Dask(Engine):
 
     def __enter__(self) -> Dask:
         forget_worlds()  # workers make their own
+        self._next_look_s = -math.inf
         with ExitStack() as opening:
             self._client = opening.enter_context(self._reached())
+            self._look()
             self._opened = opening.pop_all()
-        self._look()
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if error is not None and self._client.status == "running":
             self._client.cancel([out.future for out in self._out.values()], force=True)
         self._out.clear()
+        self._waiting.clear()
         self._opened.close()
 
     def submit(self, job: Job) -> None:
