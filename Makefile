@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BROWSER := $(VENV)/.browser
+SLURM := $(VENV)/.slurm
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: help ready demo test thorough lint docs reference smoke bench lock clean
@@ -60,8 +61,8 @@ clean: ## remove what was built and cached; .venv and results/ stay
 	rm -rf site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
-ready: ## set up .venv, and beside it the browser for tests of pages
-	@$(MAKE) --no-print-directory -j 2 $(READY) $(BROWSER)
+ready: ## set up .venv, and beside it the browser for tests of pages, and a Slurm for those of queues
+	@$(MAKE) --no-print-directory -j 2 $(READY) $(SLURM)
 
 # uv, itself from the lock, installs in a fifth of the time that pip takes; where it cannot, pip does.
 $(READY): requirements.lock pyproject.toml
@@ -83,4 +84,12 @@ $(BROWSER):
 	  [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -qq && \
 	  DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends chromium > /dev/null; } || \
 	  echo "Chromium is not there and cannot be installed from here (root and apt): tests of pages in a browser are skipped." >&2
+	@mkdir -p $(VENV) && touch $@
+
+# Tests start a Slurm of their own, with every daemon in a temporary folder; likewise. One apt runs at a time.
+$(SLURM): $(BROWSER)
+	@{ command -v slurmctld && command -v slurmd && command -v munged; } > /dev/null || { \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends slurm-wlm munge > /dev/null; } || \
+	  echo "Slurm is not there and cannot be installed from here (root and apt): tests of queues are skipped." >&2
 	@mkdir -p $(VENV) && touch $@

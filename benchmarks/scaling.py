@@ -28,7 +28,6 @@ from joulewise.optimise.facility.planner import plan_facility
 from joulewise.optimise.tasks.prices import price_bound
 from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.policies.tasks.table import POLICIES
-from joulewise.progress import CancelToken
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Scheduler
 from joulewise.simulate.tasks.manager import Manager
@@ -370,7 +369,8 @@ def _watched(length: str, most_runs: int, workers: int, case: Case) -> Sequence[
             pairs = zip(answer.job.runs, answer.results, strict=True)
             journal.append([{**run.cells(), **result} for run, result in pairs])
 
-        execute(Work(runs, Store(Path(folder))).jobs(workers, most_runs), engine, take, CancelToken())
+        with engine:
+            execute(Work(runs, Store(Path(folder))).jobs(workers, most_runs), engine, take, lambda: None)
     return steady(engine.seen, workers)
 
 

@@ -96,7 +96,7 @@ def _fill(store: Store, study: Study) -> int:
         proof = Store(Path(place) / "one").read_proof(one["world"], "trivial", dict)
     outcome = {name: value for name, value in one.items() if "." not in name.partition(":")[0]}
     runs = plan(study)
-    store.claim(study.owner, describe(study, store, runs, is_computed=True))
+    store.claim(study.owner, describe(study, store, runs, "here"))
     for world in runs.table["world"].unique():
         store.write_proof(world, "trivial", proof or {})
     with Journal(store) as journal:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from textwrap import shorten
 
-from joulewise.errors import JoulewiseError
+from joulewise.errors import JoulewiseError, printable
+
+_WHY_LENGTH = 60
+"""A reason is cut there, so that all stays one line."""
 
 
 class Cancelled(JoulewiseError):  # noqa: N818 - it tells what happened, like KeyboardInterrupt
@@ -37,7 +41,7 @@ class CancelToken:
 class Progress:
     """Runs to make, of which done and failed, runs that were there already, and what is being done now.
 
-    `seconds` have gone by since the first was begun, with `n_workers` at work.
+    `seconds` have gone by since the first was begun, with `n_workers` at work; `why` the last one failed that did.
     """
 
     n_total: int
@@ -47,6 +51,7 @@ class Progress:
     now: str = ""
     seconds: float = 0.0
     n_workers: int = 0
+    why: str = ""
 
     @property
     def kept(self) -> str:
@@ -57,7 +62,8 @@ class Progress:
     @property
     def doing(self) -> str:
         """What is being done, and what became of runs that a bar does not show."""
-        counts = ((self.n_failed, "failed"), (self.n_reused, "were there already"))
+        why = f", lastly: {shorten(printable(self.why), _WHY_LENGTH, placeholder=' ...')}" if self.why else ""
+        counts = ((self.n_failed, f"failed{why}"), (self.n_reused, "were there already"))
         return "; ".join(filter(None, [self.now, self._pace, *(f"{n:,} {words}" for n, words in counts if n)]))
 
     @property

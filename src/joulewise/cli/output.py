@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TextIO
@@ -19,6 +19,7 @@ import typer
 from joulewise.cli.interrupts import last_words
 from joulewise.errors import printable
 from joulewise.progress import Progress
+from joulewise.units import roughly
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -182,13 +183,17 @@ class _ProgressLines:
 
     title: str
     next_s: float
+    began_s: float = field(default_factory=time.monotonic)
 
     def __call__(self, done: int, total: int | None, doing: str = "") -> None:
         """Say how far it is, if nothing was said for a while."""
         if time.monotonic() < self.next_s:
             return
-        self.next_s = time.monotonic() + LINE_EVERY_S
+        now_s = time.monotonic()
+        self.next_s = now_s + LINE_EVERY_S
         of = f": {done:,} of {total:,}" if total else ""
+        if total and done:
+            of += f", about {roughly((now_s - self.began_s) / done * (total - done))} left"
         note(f"{self.title}{of}{f' ({doing})' if doing else ''}")
 
 

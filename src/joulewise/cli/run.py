@@ -8,19 +8,29 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from joulewise.cli.codes import SOME_RUNS_FAILED
+from joulewise.cli.interrupts import take_time
 from joulewise.cli.output import AsJson, StudyPath, following, note, print_json, working
-from joulewise.errors import InputError
+from joulewise.errors import InputError, Problem
 from joulewise.units import noun
 
 if TYPE_CHECKING:
     from joulewise.progress import Progress
     from joulewise.study import Results, Study
+    from joulewise.study.running.engines.engine import Engine
 
 
 def run(
     study: StudyPath,
     out: Annotated[Path | None, typer.Option(help="The results folder, if not results/NAME.")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; as many as processors if left out.")] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Run on the workers of this Dask scheduler: an address, or its file."),
+    ] = None,
+    dask_slurm: Annotated[
+        Path | None,
+        typer.Option(metavar="PROFILE", help="Start workers through a queue (Slurm, PBS, LSF, SGE) as this file says."),
+    ] = None,
     report: Annotated[bool, typer.Option(help="Write report.html as well.")] = True,
     as_json: AsJson = False,
 ) -> None:
@@ -32,9 +42,10 @@ def run(
     from joulewise.cli.result import show_failures, show_summary
     from joulewise.study import read_study
 
+    engine = _engine_of(workers, dask, dask_slurm)
     with working(f"Checking {study}", quiet=as_json):
         checked = read_study(study)
-    results = run_shown(checked, out, workers, quiet=as_json)
+    results = run_shown(checked, out, workers, engine, quiet=as_json)
     page, lost = None, None
     if report:
         try:
@@ -54,21 +65,47 @@ def run(
         raise lost
 
 
-def run_shown(study: Study, out: Path | None, workers: int | None, *, quiet: bool) -> Results:
+def _engine_of(workers: int | None, dask: str | None, profile: Path | None) -> Engine | None:
+    """What computes elsewhere than in processes here, if that is asked for; InputError where two things are."""
+    given = {"--workers": workers, "--dask": dask, "--dask-slurm": profile}
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) > 1:
+        found, advice = f"found {' and '.join(names)}", "each says by itself who computes: keep one of them"
+        raise InputError(Problem("options", found, advice=advice))
+    if dask is not None:
+        from joulewise.study import Dask
+
+        return Dask(dask)
+    if profile is not None:
+        from joulewise.study import Queued, read_profile
+
+        take_time()  # jobs of a queue are cancelled before this process ends
+        return Queued(read_profile(profile))
+    return None
+
+
+def run_shown(
+    study: Study, out: Path | None, workers: int | None, engine: Engine | None = None, *, quiet: bool
+) -> Results:
     """Run a study with a progress bar."""
     from joulewise.study import run_study
 
+    told = ""
     with following(f"Running {study.name}", quiet=quiet) as follow:
 
         def tell(now: Progress) -> None:
+            nonlocal told
             if now.n_done == 0 < now.n_total:
                 _announce_compilation(study.kind.name)
             if now.n_total == 0 < now.n_reused and not quiet:
                 was = noun(now.n_reused, "run was", "runs were")
                 note(f"{now.n_reused:,} {was} there already: nothing is computed.")
+            if now.now and now.now != told and not quiet:
+                note(now.now)
+            told = now.now
             follow(now)
 
-        return run_study(study, out, workers, tell)
+        return run_study(study, out, workers, tell, engine=engine)
 
 
 def report_of(results: Results, *, quiet: bool) -> Path:

@@ -4,6 +4,9 @@ from joulewise.progress import Cancelled, CancelToken, Progress
 from joulewise.study.answers.comparison import Comparison, compare
 from joulewise.study.answers.results import Results, open_results
 from joulewise.study.parsing.study import Study, parse_study, read_study
+from joulewise.study.running.engines.dask import Dask
+from joulewise.study.running.engines.profile import Profile, read_profile
+from joulewise.study.running.engines.queued import Queued
 from joulewise.study.running.planning import plan
 from joulewise.study.running.running import run_study
 from joulewise.study.spec.run import Run
@@ -13,7 +16,10 @@ __all__ = [
     "CancelToken",
     "Cancelled",
     "Comparison",
+    "Dask",
+    "Profile",
     "Progress",
+    "Queued",
     "Results",
     "Run",
     "Study",
@@ -23,6 +29,7 @@ __all__ = [
     "open_results",
     "parse_study",
     "plan",
+    "read_profile",
     "read_study",
     "run_study",
     "to_verify",

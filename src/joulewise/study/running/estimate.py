@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from joulewise.kernels.jit import kernels_are_compiled
-from joulewise.processes import available_cpus
+from joulewise.processes import available_cpus, memory_limit
 from joulewise.study.parsing.study import Study
 from joulewise.study.running.needs import disk_bytes, process_bytes, raise_if_too_large
 from joulewise.study.running.pace import pace
@@ -65,7 +65,7 @@ def estimate(study: Study, folder: Path) -> Estimate:
     store.check_owner(study.owner)
     runs = plan(study)
     work = Work(runs, store)
-    raise_if_too_large(study, work, folder)
+    raise_if_too_large(study, work, folder, memory_limit())
     workers, slowness = available_cpus(), pace()
     runs_s = work.seconds() / min(workers, max(len(work), 1))
     return Estimate(

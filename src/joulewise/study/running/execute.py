@@ -6,27 +6,27 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from joulewise.progress import CancelToken
 from joulewise.study.running.engines.engine import Answer, Engine
 from joulewise.study.running.worker import Job, failure
 
 Take = Callable[[Answer], None]
 """Gets every job that was computed, or that no worker survived."""
+Look = Callable[[], None]
+"""Is called now and then; what it raises ends the work."""
 
 _TRIES = 3
 """A run that was lost with so many workers, the last time while nothing else was done, is the reason."""
 
 
-def execute(jobs: Iterator[Job], engine: Engine, take: Take, cancel: CancelToken) -> None:
-    """Have the jobs computed; raises Cancelled as soon as that is asked for."""
+def execute(jobs: Iterator[Job], engine: Engine, take: Take, look: Look) -> None:
+    """Have the jobs computed by an engine that was begun."""
     queue = _Queue(jobs, engine)
-    with engine:
-        while queue.is_busy():
-            cancel.raise_if_cancelled()
-            queue.fill()
-            for answer in engine.answers():
-                if done := queue.done(answer):
-                    take(done)
+    while queue.is_busy():
+        look()
+        queue.fill()
+        for answer in engine.answers():
+            if done := queue.done(answer):
+                take(done)
 
 
 @dataclass

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from joulewise import units
 from joulewise.errors import Problem, raise_if_any
-from joulewise.processes import memory_limit
 from joulewise.study.parsing.study import Study
 from joulewise.study.running.work import Work
 from joulewise.study.spec.run import Run
@@ -28,15 +27,16 @@ def process_bytes(study: Study, runs: Sequence[Run]) -> float:
     return _PROCESS_BYTES + study.kind.memory(runs, study.folder)
 
 
-def raise_if_too_large(study: Study, work: Work, folder: Path) -> None:
-    """InputError when one of the runs that are left needs more memory, or all of them more disk, than there is."""
+def raise_if_too_large(study: Study, work: Work, folder: Path, most: float) -> None:
+    """InputError when one of the runs that are left needs more memory than the `most` that it may have, or all of them
+    more disk than there is."""
     if len(work):
         runs = work.sample()
-        raise_if_any(_problems(study, folder, process_bytes(study, runs), disk_bytes(study, runs, len(work))))
+        raise_if_any(_problems(study, folder, disk_bytes(study, runs, len(work)), process_bytes(study, runs), most))
 
 
-def _problems(study: Study, folder: Path, memory: float, disk: float) -> Iterator[Problem]:
-    most, free = memory_limit(), shutil.disk_usage(_existing(folder)).free
+def _problems(study: Study, folder: Path, disk: float, memory: float, most: float) -> Iterator[Problem]:
+    free = shutil.disk_usage(_existing(folder)).free
     if memory > most:
         found, advice = f"a run needs about {_rounded(memory)} of memory", "make its world smaller, or its day shorter"
         yield Problem(study.file_name, found, f"this computer has {_rounded(most)}", advice)

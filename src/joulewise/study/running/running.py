@@ -30,7 +30,6 @@ from joulewise.study.spec.parts import RESULTS_VERSION
 from joulewise.study.store.journal import Journal
 from joulewise.study.store.merging import merge
 from joulewise.study.store.store import OF_COMPUTING, Store
-from joulewise.units import count
 
 MAX_WORKERS = 1024
 
@@ -63,13 +62,14 @@ def run_study(
     with locked(store.folder):
         remove_leftovers(store.folder)
         work = Work(runs, store)
-        about = describe(study, store, runs, is_computed=len(work) > 0)
+        about = describe(study, store, runs, engine.place if len(work) else "")
         counter = _Counter(work, on_progress)
         if not len(work) and store.holds(study.owner, runs.table["run"], about):
             return Results(store.folder, study, store.marker() or about)
-        raise_if_too_large(study, work, store.folder)
+        raise_if_too_large(study, work, store.folder, engine.memory_bytes)
         store.claim(study.owner, about)
-        about["seconds"] += _computed(work, engine, counter, cancel)
+        if len(work):
+            about["seconds"] += _computed(work, engine, counter, cancel)
         store.begin(study.owner, about)
         merge(store, runs, runs.table["run"], study.kind.in_order)
         store.finish(study.owner, about)
@@ -94,8 +94,13 @@ def _computed(work: Work, engine: Engine, counter: _Counter, cancel: CancelToken
             journal.append([{**run.cells(), **result} for run, result in pairs])
             counter.count(answer, engine.n_workers)
 
+        def look() -> None:
+            cancel.raise_if_cancelled()
+            counter.tell(engine.news)
+
         try:
-            execute(work.jobs(engine.n_workers, engine.most_runs), engine, take, cancel)
+            with engine:
+                execute(work.jobs(engine.n_workers, engine.most_runs), engine, take, look)
         finally:
             remove_leftovers(work.store.folder)  # of processes that were ended
     return time.perf_counter() - began
@@ -109,30 +114,38 @@ class _Counter:
         self._began = time.perf_counter()
         on_progress(self.progress)
 
+    def tell(self, news: str) -> None:
+        """Say what is new about workers."""
+        if news != self.progress.now:
+            self.progress = replace(self.progress, now=news)
+            self.on_progress(self.progress)
+
     def count(self, answer: Answer, n_workers: int) -> None:
         """Count the runs of a job."""
         seconds = time.perf_counter() - self._began
         for result in answer.results:
             n_done, n_failed = self.progress.n_done + 1, self.progress.n_failed + (result["error"] is not None)
+            why = result["error"] or self.progress.why
             self.progress = replace(
-                self.progress, n_done=n_done, n_failed=n_failed, seconds=seconds, n_workers=n_workers
+                self.progress, n_done=n_done, n_failed=n_failed, seconds=seconds, n_workers=n_workers, why=why
             )
             self.on_progress(self.progress)
 
 
-def describe(study: Study, store: Store, runs: Plan, *, is_computed: bool) -> dict[str, Any]:
-    """What the folder says of itself: versions, machine, where files were found and what they held.
+def describe(study: Study, store: Store, runs: Plan, place: str) -> dict[str, Any]:
+    """What the folder says of itself: versions, the place of computing, where files were found and what they held.
 
-    Where nothing is computed, who computed it stays: results may have come from another machine.
+    Where nothing is computed, and there is no place for it, who computed it stays: results may have come from another
+    machine.
     """
     earlier = store.marker() or {}
-    stays = {} if is_computed else {key: earlier[key] for key in OF_COMPUTING if key in earlier}
+    stays = {} if place else {key: earlier[key] for key in OF_COMPUTING if key in earlier}
     files = runs.files
     return {
         "joulewise": __version__,
         "results_version": RESULTS_VERSION,
         "python": platform.python_version(),
-        "machine": f"{platform.system()} {platform.machine()}, {count(available_cpus(), 'processor')}",
+        "machine": place,
         "run_at": datetime.now(UTC).isoformat(timespec="seconds"),
         **stays,
         "seconds": float(earlier.get("seconds", 0.0)),

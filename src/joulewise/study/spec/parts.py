@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -61,6 +61,12 @@ class Part:
             value = getattr(self.parameters, field.name)
             if field.metadata.get("file") == "code" and is_file_spec(value):
                 yield field.name, value
+
+    def renamed(self, names: Mapping[str, str]) -> Part:
+        """The section with these names in place of those that it has for files."""
+        old = ((field, name, getattr(self.parameters, field)) for field, name in self.files() if name in names)
+        new = {field: value.replace(name, names[name], 1) for field, name, value in old}
+        return dataclasses.replace(self, parameters=dataclasses.replace(self.parameters, **new)) if new else self
 
     def cells(self) -> dict[str, object]:
         """The section as columns of a run's row: dotted names with the unit at the end."""
@@ -136,6 +142,11 @@ class Point:
         sources = {f"{part.section}.{part.selector}": part.source for part in self.parts if part.selector}
         dotted = {key: value for part in self.parts for key, value in part.cells().items()}
         return {"variant": self.variant, **sources, **dotted}
+
+    def renamed(self, names: Mapping[str, str]) -> Point:
+        """The point with these names in place of those that it has for files."""
+        world = WorldParts(*(part.renamed(names) for part in self.world))
+        return dataclasses.replace(self, world=world, decision=self.decision.renamed(names))
 
 
 _Key = TypeVar("_Key")

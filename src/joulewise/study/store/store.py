@@ -99,6 +99,20 @@ class Store:
         """One of the detail tables of a run."""
         return self.folder / table / f"{key}.parquet"
 
+    def contents(self, pattern: str = "**/*") -> dict[str, bytes]:
+        """What files hold, by their names in the folder: all of them, or those of a pattern."""
+        files = (path for path in sorted(self.folder.glob(pattern)) if path.is_file())
+        return {self._name(path): path.read_bytes() for path in files}
+
+    def proofs(self, world_key: str) -> dict[str, bytes]:
+        """What is proven of a world, likewise."""
+        return self.contents(f"bounds/{world_key}.*")
+
+    def add(self, contents: Mapping[str, bytes]) -> None:
+        """Write files that another store has, as they are there."""
+        for name, content in contents.items():
+            write_atomic(self.folder / name, content)
+
     def marker(self) -> dict[str, Any] | None:
         """What the folder says about itself, or None when it says nothing; InputError when it is damaged."""
         path = self.folder / MARKER

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import platform
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
+from joulewise.processes import available_cpus, memory_limit
 from joulewise.study.running.worker import Job
 from joulewise.study.store.store import Result
+from joulewise.units import count
+
+DIED = "the process that ran it died; was it out of memory?"
 
 
 class Answer(NamedTuple):
@@ -30,11 +35,23 @@ class Engine(ABC):
 
     most_runs = 256
     """How many runs a job should have at most."""
+    news = ""
+    """What people should know of its workers now."""
+
+    @property
+    def place(self) -> str:
+        """Where it computes, in words."""
+        return f"{platform.system()} {platform.machine()}, {count(available_cpus(), 'processor')}"
+
+    @property
+    def memory_bytes(self) -> float:
+        """How much memory a job may need, as far as that is known."""
+        return memory_limit()
 
     @property
     @abstractmethod
     def n_workers(self) -> int:
-        """How many jobs are computed at a time, now or, before it began, most likely."""
+        """How many jobs are computed at a time, now or most likely soon."""
 
     @property
     def n_ahead(self) -> int:

@@ -9,11 +9,9 @@ from multiprocessing.process import BaseProcess
 
 from joulewise.processes import HEED_S, end, follow_parent, for_children, give_back_memory
 from joulewise.study.kinds.keeping import forget_worlds
-from joulewise.study.running.engines.engine import Answer, Engine
+from joulewise.study.running.engines.engine import DIED, Answer, Engine
 from joulewise.study.running.worker import Job, do
 from joulewise.study.store.store import Result
-
-_DIED = "the process that ran it died; was it out of memory?"
 
 
 class Processes(Engine):
@@ -66,4 +64,4 @@ class Processes(Engine):
         try:
             return Answer(job, future.result())
         except BrokenProcessPool:
-            return Answer(job, [], _DIED)
+            return Answer(job, [], DIED)

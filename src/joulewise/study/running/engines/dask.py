@@ -1,0 +1,258 @@
+"""Jobs computed by the workers of a Dask cluster, which may join, leave and die meanwhile.
+
+Dask says which workers there are, carries jobs to them, and brings answers back. Every job is sent to one worker and to
+no other: so Dask tries nothing again by itself, a worker of another version is found out before it computes anything,
+and what a worker dies of is not passed on to the next one untold.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections import Counter, deque
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from joulewise.errors import InputError, Problem
+from joulewise.files import sha256_of
+from joulewise.processes import HEED_S
+from joulewise.study.kinds.keeping import forget_worlds
+from joulewise.study.running.engines.engine import DIED, Answer, Engine
+from joulewise.study.running.engines.remote import Lacks, Reply, Versions, answer_in, packed, versions
+from joulewise.study.running.worker import Job, reason_of
+from joulewise.study.store.store import Store
+
+WAITING = "waiting for workers"
+_LOOK_S = 1.0
+"""How often it is asked which workers there are."""
+_JOBS_EACH = 2
+"""One that is computed, and one that waits beside it."""
+_CONNECT_S = 10.0
+_AGAIN = "finished runs are kept: start it again, and then the same study, which goes on from there"
+_INSTALL = "pip install 'joulewise[cluster]'"
+_SETTINGS = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
+"""Files that travel may be large; Dask would advise to let it read them by itself."""
+
+
+class _Out(NamedTuple):
+    """A job that a worker has, and Dask's future of it."""
+
+    job: Job
+    worker: str
+    future: Any
+
+
+class Dask(Engine):
+    """The workers of a Dask cluster that is there: an address such as "tcp://host:8786", a scheduler file, or a cluster
+    as Dask's own classes make it."""
+
+    def __init__(self, cluster: object) -> None:
+        require_dask("distributed")
+        self._cluster = cluster
+        self._waiting: deque[Job] = deque()
+        self._out: dict[Future[Reply | Lacks | Versions], _Out] = {}
+        self._workers: set[str] = set()
+        self._refused: dict[str, Problem] = {}
+        self._next_look_s = -math.inf
+        self._opened = ExitStack()
+
+    @property
+    def place(self) -> str:
+        """Where it computes, in words."""
+        return f"Dask cluster {getattr(self._cluster, 'scheduler_address', self._cluster)}"
+
+    @property
+    def memory_bytes(self) -> float:
+        """How much memory a job may need, which is for the workers to know."""
+        return math.inf
+
+    @property
+    def n_workers(self) -> int:
+        """How many workers there are, or most likely soon will be."""
+        return max(len(self._usable), 1)
+
+    @property
+    def n_ahead(self) -> int:
+        """How many jobs it should have, so that no worker waits."""
+        return _JOBS_EACH * self.n_workers
+
+    @property
+    def news(self) -> str:  # type: ignore[override] # it changes by itself
+        """That no worker is there, or which ones are refused."""
+        refused = [f"refused: {problem}" for problem in self._refused.values()]
+        return "; ".join(refused if self._usable else [WAITING, *refused])
+
+    @property
+    def _usable(self) -> set[str]:
+        return self._workers - self._refused.keys()
+
+    def __enter__(self) -> Dask:
+        forget_worlds()  # workers make their own
+        self._next_look_s = -math.inf
+        with ExitStack() as opening:
+            self._client = opening.enter_context(self._reached())
+            self._look()
+            self._opened = opening.pop_all()
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if error is not None and self._client.status == "running":
+            self._client.cancel([out.future for out in self._out.values()], force=True)
+        self._out.clear()
+        self._waiting.clear()
+        self._opened.close()
+
+    def submit(self, job: Job) -> None:
+        """Take a job, for the next worker that has room."""
+        self._waiting.append(job)
+        self._send_waiting()
+
+    def answers(self) -> list[Answer]:
+        """What came back, or was lost because its worker is gone."""
+        ready, _ = wait(self._out, HEED_S, FIRST_COMPLETED)
+        if not self._out:
+            time.sleep(HEED_S)
+        answers = [answer for pending in ready if (answer := self._answer(pending))]
+        answers += self._look()
+        self._send_waiting()
+        return answers
+
+    def _reached(self) -> AbstractContextManager[Any]:
+        """A client of the cluster; InputError where there is none."""
+        is_file = isinstance(self._cluster, str | Path) and Path(self._cluster).is_file()
+        return self._connected(**{"scheduler_file" if is_file else "address": self._cluster})
+
+    @contextmanager
+    def _connected(self, **where: Any) -> Iterator[Any]:
+        import dask
+        import distributed
+        from distributed.utils import silence_logging_cmgr
+
+        with silence_logging_cmgr(logging.CRITICAL), dask.config.set(_SETTINGS):
+            connect: Any = distributed.Client
+            try:
+                client = connect(**where, timeout=_CONNECT_S, set_as_default=False, name="joulewise")
+            except (OSError, ValueError) as error:
+                reason = " ".join(str(error).split()) or type(error).__name__
+                raise InputError(Problem(self.place, f"no scheduler answers there ({reason})", advice=_START)) from None
+            with client:
+                yield client
+
+    def _send_waiting(self) -> None:
+        """Give jobs to workers that have room, first to those that have least to do."""
+        load = Counter(dict.fromkeys(sorted(self._usable), 0))
+        load.update(out.worker for out in self._out.values())
+        while self._waiting and (free := [worker for worker in self._usable if load[worker] < _JOBS_EACH]):
+            worker = min(free, key=lambda worker: (load[worker], worker))
+            load[worker] += 1
+            self._send(self._waiting.popleft(), worker)
+
+    def _send(self, job: Job, worker: str, contents: dict[str, bytes] | None = None) -> None:
+        future = self._client.submit(
+            _answer, versions(), packed(job), contents, workers=[worker], allow_other_workers=False, pure=False
+        )  # fmt: skip
+        gathering = self._client.gather(future, asynchronous=True)
+        pending = asyncio.run_coroutine_threadsafe(gathering, self._client.loop.asyncio_loop)
+        self._out[pending] = _Out(job, worker, future)
+
+    def _answer(self, pending: Future[Reply | Lacks | Versions]) -> Answer | None:
+        """What came of a job; None where it goes out again."""
+        out = self._out.pop(pending)
+        try:
+            reply = pending.result()
+        except (Exception, CancelledError) as error:
+            return self._without_reply(out, error)
+        if isinstance(reply, Lacks):
+            self._send(out.job, out.worker, _contents(out.job, reply.hashes))
+            return None
+        if not isinstance(reply, Reply):
+            self._refuse(out, reply)
+            return None
+        Store(out.job.results_folder).add(reply.files)
+        return Answer(out.job, reply.results)
+
+    def _without_reply(self, out: _Out, error: BaseException) -> Answer | None:
+        """What becomes of a job that was not answered."""
+        from distributed import KilledWorker
+
+        self._raise_if_gone()
+        if isinstance(error, ImportError | AttributeError) or "deserialization" in str(error):
+            self._refuse(out, {"joulewise": f"none that can be used ({' '.join(str(error).split())})"})
+            return None
+        is_dead = isinstance(error, KilledWorker | CancelledError)
+        return Answer(out.job, [], DIED if is_dead or not isinstance(error, Exception) else reason_of(error))
+
+    def _refuse(self, out: _Out, found: Versions) -> None:
+        """Give a worker of other versions nothing more, and its job to another one; InputError if there is no other."""
+        advice = "install the same version there"
+        self._refused[out.worker] = Problem(
+            f"worker {out.worker}", f"found {_words(found)}", f"here is {_words(versions())}", advice
+        )
+        self._waiting.appendleft(out.job)
+
+    def _look(self) -> list[Answer]:
+        """See which workers are there; the jobs of those that are gone are lost."""
+        self._raise_if_gone()
+        if time.monotonic() < self._next_look_s:
+            return []
+        self._next_look_s = time.monotonic() + _LOOK_S
+        try:
+            self._workers = set(self._client.nthreads())
+        except OSError:
+            raise self._gone() from None
+        self._refused = {worker: self._refused[worker] for worker in self._refused.keys() & self._workers}
+        if self._refused and not self._usable:
+            raise InputError(*self._refused.values())
+        self._looked()
+        return [self._lost(pending) for pending, out in list(self._out.items()) if out.worker not in self._workers]
+
+    def _looked(self) -> None:
+        """Do what follows from which workers are there."""
+
+    def _lost(self, pending: Future[Reply | Lacks | Versions]) -> Answer:
+        out = self._out.pop(pending)
+        self._client.cancel([out.future], force=True)
+        return Answer(out.job, [], DIED)
+
+    def _raise_if_gone(self) -> None:
+        if self._client.status != "running":
+            raise self._gone()
+
+    def _gone(self) -> InputError:
+        return InputError(Problem(self.place, "its scheduler does not answer any more", _AGAIN))
+
+
+_START = "`dask scheduler` starts one, and `dask worker ADDRESS` its workers"
+
+
+def require_dask(*modules: str) -> None:
+    """InputError where a library for clusters is not installed."""
+    missing = [module for module in modules if find_spec(module) is None]
+    if missing:
+        found = f"found no {' and no '.join(missing)}, which the extra [cluster] brings"
+        raise InputError(Problem("Dask cluster", found, advice=f"install it: {_INSTALL}"))
+
+
+def _answer(asked: Versions, parcel: bytes, contents: dict[str, bytes] | None) -> Reply | Lacks | Versions:
+    """In a worker: do a job in its folder for what need not last."""
+    from distributed import get_worker
+
+    return answer_in(Path(get_worker().local_directory) / "joulewise", asked, parcel, contents)
+
+
+def _contents(job: Job, hashes: frozenset[str]) -> dict[str, bytes]:
+    """What files of a job hold that a worker asks for, if they still hold it."""
+    named = {content: job.study_folder / name for run in job.runs for name, content in run.files if content in hashes}
+    return {
+        content: path.read_bytes() for content, path in named.items() if path.is_file() and sha256_of(path) == content
+    }
+
+
+def _words(found: Versions) -> str:
+    return ", ".join(f"{what} {which}" for what, which in found.items())

@@ -1,0 +1,206 @@
+"""A real Slurm on this host, of as many nodes as asked: private daemons under one folder, all of which end with it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol")
+WHY_NOT = "needs root and Slurm: apt install slurm-wlm munge"
+_BOUND_S = 60.0
+
+_CONF = """
+ClusterName=joulewise
+SlurmctldHost=localhost(127.0.0.1)
+SlurmctldPort={control}
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.sock
+CredType=cred/munge
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool-%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SwitchType=switch/none
+MpiDefault=none
+ReturnToService=2
+SlurmdParameters=config_overrides
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SchedulerType=sched/backfill
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0,bf_interval=1,bf_continue
+JobCompType=jobcomp/none
+AccountingStorageType=accounting_storage/none
+KillWait=2
+MinJobAge=600
+TreeWidth=65533
+NodeName=DEFAULT CPUs={cpus} RealMemory=100000 State=UNKNOWN
+NodeName=n[1-{n}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}]
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"""
+
+_GUARD = """
+import os, signal, subprocess, sys, time
+if sys.stdin.read() != "stopped":
+    subprocess.run(["scancel", "--user=root"], timeout=10, stderr=subprocess.DEVNULL)
+    time.sleep(4)
+for group in map(int, sys.argv[1:]):
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+"""
+"""Ends jobs and daemons when whoever started them is gone, whatever ended it: its standard input is closed then."""
+
+
+def can_run() -> bool:
+    """Whether a Slurm can be started here."""
+    return os.geteuid() == 0 and all(map(shutil.which, NEEDED))
+
+
+@dataclass
+class Slurm:
+    """A running Slurm: its folder, which also has its configuration, and what its commands need."""
+
+    folder: Path
+    n_nodes: int
+    daemons: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The variables with which Slurm's commands find it."""
+        return {**os.environ, "SLURM_CONF": str(self.folder / "slurm.conf")}
+
+    def call(self, *command: object) -> str:
+        """What one of Slurm's commands prints."""
+        words = list(map(str, command))
+        done = subprocess.run(words, env=self.environment, capture_output=True, text=True, timeout=_BOUND_S)
+        assert done.returncode == 0, f"{words}: {done.stderr}"
+        return done.stdout
+
+    def jobs(self, state: str = "RUNNING,PENDING,COMPLETING") -> list[str]:
+        """The numbers of the jobs that are in one of these states."""
+        return self.call("squeue", "-h", "-t", state, "-o", "%i").split()
+
+    def node_of(self, job: str) -> str:
+        """Where a job runs."""
+        return self.call("squeue", "-h", "-j", job, "-o", "%N").strip()
+
+    def start(self, *command: object) -> None:
+        """Start a daemon in a process group of its own, so that it and what it started can be ended together."""
+        log = (self.folder / "daemons.log").open("ab")
+        words = list(map(str, command))
+        self.daemons.append(
+            subprocess.Popen(words, env=self.environment, stdout=log, stderr=log, start_new_session=True)
+        )
+        log.close()
+
+    def wait_until_idle(self) -> None:
+        """Wait until every node can take jobs."""
+
+        def are_idle() -> bool:
+            with suppress(AssertionError):  # the controller may not answer yet
+                return self.call("sinfo", "-h", "-N", "-o", "%T").split() == ["idle"] * self.n_nodes
+            return False
+
+        self.wait(are_idle)
+
+    def wait(self, is_so: Callable[[], bool]) -> None:
+        """Wait until something is so, and no longer than the daemons live."""
+        deadline = time.monotonic() + _BOUND_S
+        while not is_so():
+            is_well = time.monotonic() < deadline and all(daemon.poll() is None for daemon in self.daemons)
+            assert is_well, (self.folder / "daemons.log").read_text()[-2000:]
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        """End all jobs, then all daemons, with what is left of them."""
+        with suppress(AssertionError, subprocess.TimeoutExpired):
+            for job in self.jobs():  # the processes of jobs outlive the daemon of their node
+                self.call("scancel", "--signal=KILL", "--full", job)
+                self.call("scancel", job)
+            deadline = time.monotonic() + 20
+            while self.jobs() and time.monotonic() < deadline:
+                time.sleep(0.1)
+        for daemon in reversed(self.daemons):
+            daemon.terminate()
+        for daemon in reversed(self.daemons):
+            with suppress(subprocess.TimeoutExpired):
+                daemon.wait(10)
+            with suppress(ProcessLookupError):
+                os.killpg(daemon.pid, signal.SIGKILL)
+            daemon.wait(10)
+
+
+@contextmanager
+def running_slurm(folder: Path, n_nodes: int, cpus: int = 2) -> Iterator[Slurm]:
+    """A Slurm of so many nodes with so many processors each, as its configuration says; only on this host."""
+    slurm = Slurm(folder, n_nodes)
+    (folder / "state").mkdir()
+    control, *ports = _free_ports(n_nodes + 1)
+    text = _CONF.format(
+        folder=folder, control=control, n=n_nodes, cpus=cpus, host=socket.gethostname(), first=ports[0], last=ports[-1]
+    )
+    (folder / "slurm.conf").write_text(text)
+    (folder / "cgroup.conf").write_text("CgroupAutomount=no\nConstrainCores=no\nConstrainRAMSpace=no\n")
+    key = folder / "munge.key"
+    key.write_bytes(os.urandom(1024))
+    key.chmod(0o400)
+    guard = None
+    try:
+        own = {name: folder / f"munge.{name}" for name in ("sock", "pid", "log", "seed")}
+        slurm.start(
+            "munged", "--foreground", "--force", f"--key-file={key}", f"--socket={own['sock']}",
+            f"--pid-file={own['pid']}", f"--log-file={own['log']}", f"--seed-file={own['seed']}",
+        )  # fmt: skip
+        slurm.wait(own["sock"].is_socket)
+        slurm.start("slurmctld", "-D", "-c", "-f", folder / "slurm.conf")
+        for number in range(1, n_nodes + 1):
+            slurm.start("slurmd", "-D", "-N", f"n{number}", "-f", folder / "slurm.conf")
+        groups = [str(daemon.pid) for daemon in slurm.daemons]
+        guard = subprocess.Popen(
+            [sys.executable, "-c", _GUARD, *groups],
+            env=slurm.environment,
+            stdin=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        slurm.wait_until_idle()
+        yield slurm
+    finally:
+        slurm.stop()
+        if guard is not None:
+            guard.communicate("stopped", timeout=20)
+
+
+def _free_ports(n: int) -> list[int]:
+    """So many ports in a row that nobody uses."""
+    for first in range(17000 + os.getpid() % 200 * 40, 32000, 40):
+        ports = list(range(first, first + n))
+        if all(map(_is_free, ports)):
+            return ports
+    raise OSError("no ports in a row are free")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return True
+    return False
