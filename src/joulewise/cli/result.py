@@ -49,6 +49,8 @@ def show_summary(results: Results, page: Path | None) -> None:
         say(_TIES)
     if headline.unit == "%" and any(map(_is_beyond, rows)):
         say(_TOO_FEW)
+    for sentence in results.notes:
+        say(sentence)
     for sentence in kind.sentences(results.runs, results.study.axes):
         say(sentence)
     n_runs = count(results.runs.height, "run")

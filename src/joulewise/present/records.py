@@ -59,7 +59,8 @@ class StudyInfo:
 
     `axes` are the swept keys in the order of the study file; `source` is that file's text; `seconds` is the
     wall-clock time of the runs; `study_hash` identifies file and inputs; `n_failed` counts runs without a
-    result; `made_at` is the instant of the report, written as it should be read; `kind` names what the runs do.
+    result; `made_at` is the instant of the report, written as it should be read; `kind` names what the runs do; `notes`
+    are sentences on how many trials were made, where what came out decided that.
     """
 
     name: str
@@ -77,6 +78,7 @@ class StudyInfo:
     n_failed: int = 0
     deterministic: bool = True
     kind: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

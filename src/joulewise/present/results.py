@@ -89,7 +89,7 @@ def _info(results: Results) -> StudyInfo:
     return StudyInfo(
         name=study.name,
         seed=study.heading.seed,
-        trials=study.heading.trials,
+        trials=results.n_trials,
         axes=study.axes,
         source=study.source,
         version=about["joulewise"],
@@ -102,4 +102,5 @@ def _info(results: Results) -> StudyInfo:
         n_failed=results.failed.height,
         deterministic=not any(map(study.kind.is_timed, study.points)),
         kind=study.kind.name,
+        notes=results.notes,
     )

@@ -13,10 +13,11 @@ import polars as pl
 from joulewise.errors import InputError, Problem
 from joulewise.parquet import is_whole
 from joulewise.reading import damaged
-from joulewise.study.answers import statistics
+from joulewise.study.answers import rounds, statistics
 from joulewise.study.answers.rows import check_runs
 from joulewise.study.parsing.study import VARIANT, Study, parse_study, read_source
-from joulewise.study.spec.column import RECORDS
+from joulewise.study.spec.column import RECORDS, Column
+from joulewise.study.spec.trials import Share
 from joulewise.study.store.reading import check_columns
 from joulewise.study.store.store import DONE, FAILED, MARKER, Store, Tables
 
@@ -51,17 +52,46 @@ class Results:
         first = (self.study.kind.main_axis, VARIANT, *varying)
         return next((axis for axis in first if axis in varying), self.study.axes[0])
 
+    @property
+    def headline(self) -> Column:
+        """What people see first of each run."""
+        return rounds.headline(self.study.kind, self.runs)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of how many trials were made, for people; nothing where the study says it."""
+        if not self.study.until:
+            return ()
+        told = self.told()
+        n_trials = dict(told.group_by("point").len().iter_rows())
+        shares = tuple(Share(n_trials[point]) for point in range(len(self.study.points)))
+        return tuple(rounds.stopping_words(self.study, self.study.until, shares, told))
+
+    @property
+    def n_trials(self) -> int:
+        """How many trials were made at most at a point, or, where that was not left open, asked for."""
+        return self.runs["trial"].n_unique() if self.study.grows else self.study.heading.trials
+
+    def told(self) -> pl.DataFrame:
+        """The runs with the number of their `point` in the study."""
+        points = pl.Series("point", rounds.points_of(self.runs["trial"].to_list()), pl.UInt32)
+        return self.runs.with_columns(points)
+
     def summary(self) -> pl.DataFrame:
         """Mean and 95 % interval of every metric at every point."""
-        return statistics.summary(self.runs, self.study.axes, self._metrics())
+        return statistics.summary(self.runs, self.study.axes, self._metrics(), self._error)
 
     def differences(self) -> pl.DataFrame:
         """Paired differences of every metric between the values of the compared axis."""
-        return statistics.differences(self.runs, self.study.axes, self._metrics(), self.compared)
+        return statistics.differences(self.runs, self.study.axes, self._metrics(), self.compared, self._error)
 
     def leaders(self, metric: str) -> pl.DataFrame:
         """The points that are best in their world, and those that trials do not tell apart from them."""
-        return statistics.leaders(self.runs, self.study.axes, metric)
+        return statistics.leaders(self.runs, self.study.axes, metric, self._error)
+
+    @property
+    def _error(self) -> statistics.Error:
+        return statistics.at_looks if self.study.until else statistics.once
 
     def details(self, table: str, columns: Iterable[str] | None = None) -> pl.DataFrame:
         """A detail table of all kept runs: run, then its columns, or these of them; names as text where runs differ."""

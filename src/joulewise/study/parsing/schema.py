@@ -74,7 +74,7 @@ def json_schema() -> Json:
         "title": "Joulewise study",
         "type": "object",
         "properties": {
-            **{name: _tidy(heading["properties"][name], default) for name, default in defaults.items()},
+            **{name: _or_text(_tidy(heading["properties"][name], default), name) for name, default in defaults.items()},
             **sections,
             "variant": {"type": "array", "items": variant, "minItems": 1},
         },
@@ -143,9 +143,20 @@ def _source_schema(section: Section, source: Source, *, partial: bool) -> Json:
 
 def _or_sweep(value: Json) -> Json:
     """The schema of one value, or of a list of such values."""
+    return _either(value, lambda plain: {"type": "array", "items": plain, "minItems": 1})
+
+
+def _or_text(value: Json, name: str) -> Json:
+    """The schema of a key of the heading, some of which may be text of a form."""
+    text = parameters.text_of(parameters.hints_of(Heading)[name])
+    return _either(value, lambda _plain: {"type": "string", "pattern": text.pattern}) if text else value
+
+
+def _either(value: Json, other: Callable[[Json], Json]) -> Json:
+    """The schema of a value, or of what else may stand in its place."""
     told: Json = {key: value[key] for key in ("description", "default") if key in value}
     plain = {key: part for key, part in value.items() if key not in told}
-    return {**told, "anyOf": [plain, {"type": "array", "items": plain, "minItems": 1}]}
+    return {**told, "anyOf": [plain, other(plain)]}
 
 
 def _tidy(value: Json, default: str) -> Json:

@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
@@ -20,14 +21,17 @@ from joulewise.study.kinds.kind import Kind
 from joulewise.study.kinds.systems import all_kinds, all_sections, installed, kind_at, section_names
 from joulewise.study.parsing import sweep
 from joulewise.study.spec import parameters
+from joulewise.study.spec.parameters import OrText
 from joulewise.study.spec.parts import Part, Point, WorldParts
 from joulewise.study.spec.source import GOAL, SUPPLY, SYSTEM, WORKLOAD, Draw, Section, Source
+from joulewise.study.spec.trials import EXAMPLE, MOST_TRIALS, UNTIL, Until, until_of
 from joulewise.study.store.store import Owner
 
 MAX_RUNS = 1_000_000
 """No study may ask for more runs than this."""
 
 VARIANT = "variant"
+_TRIALS = "trials"
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 
 
@@ -44,9 +48,12 @@ class Heading:
     seed: Annotated[int, Field(ge=0)] = field(
         default=0, metadata={"help": "all randomness follows from it; the same seed gives the same results"}
     )
-    trials: Annotated[int, Field(ge=1, le=100_000)] = field(
+    trials: Annotated[int, Field(ge=1, le=MOST_TRIALS), OrText(EXAMPLE, UNTIL)] = field(
         default=1,
-        metadata={"help": "how many worlds are drawn for each point; policies and methods share the draws of a trial"},
+        metadata={
+            "help": "how many worlds are drawn for each point; policies and methods share the draws of a trial; "
+            "or how surely the best must be known, and how many there may be at most"
+        },
     )
     keep: Literal["first", "all", "none"] = field(
         default="first",
@@ -64,7 +71,8 @@ class Heading:
 class Study:
     """A valid study: its kind and heading, its points in a fixed order, the swept columns and the text it came from.
 
-    `folder` is where the files it names are looked up; `warnings` are what was odd in them, and no mistake.
+    Where its trials stop by themselves, `until` says when, and the heading how many there are at most. `folder` is
+    where the files it names are looked up; `warnings` are what was odd in them, and no mistake.
     """
 
     kind: Kind
@@ -75,10 +83,16 @@ class Study:
     file_name: str
     folder: Path
     warnings: tuple[Problem, ...] = ()
+    until: Until | None = None
 
     @property
     def name(self) -> str:
         return self.heading.name
+
+    @property
+    def grows(self) -> bool:
+        """Whether what came out says how many trials points have."""
+        return self.until is not None
 
     @property
     def path(self) -> Path:
@@ -127,7 +141,8 @@ def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool
     assert heading is not None
     points = itertools.chain.from_iterable(map(_points, combinations))
     axes, warnings = _axes(combinations), tuple(dict.fromkeys(parsed.warnings))
-    return Study(combinations[0].kind, heading, tuple(points), axes, source, file_name, folder, warnings)
+    until = parsed.until
+    return Study(combinations[0].kind, heading, tuple(points), axes, source, file_name, folder, warnings, until)
 
 
 def _refuse_plans(raw: Mapping[str, Any], file_name: str) -> None:
@@ -177,6 +192,13 @@ class _ParsedFile:
     problems: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
 
+    @cached_property
+    def until(self) -> Until | None:
+        """When trials stop by themselves, if they do."""
+        trials = self.raw.get(_TRIALS)
+        where = f"{self.file_name}: {_TRIALS}"
+        return self._collect(lambda: until_of(trials, where)) if isinstance(trials, str) else None
+
     def heading(self) -> Heading | None:
         """The heading; unknown keys at the top of the file are reported here."""
         below = (*self.section_names, VARIANT)
@@ -188,6 +210,9 @@ class _ParsedFile:
             del own[key]
         if unknown:
             self.problems += installed().problems
+        if isinstance(own.get(_TRIALS), str):
+            del own[_TRIALS]
+            own |= {_TRIALS: self.until.most} if self.until else {}
         heading, problems = parameters.read(Heading, own, lambda key: f"{self.file_name}: {key}")
         self.problems += problems
         return cast(Heading | None, heading)

@@ -24,7 +24,8 @@ from joulewise.study.running.engines.here import Here
 from joulewise.study.running.engines.processes import Processes
 from joulewise.study.running.execute import execute
 from joulewise.study.running.needs import raise_if_too_large
-from joulewise.study.running.planning import Plan, plan
+from joulewise.study.running.planning import Plan
+from joulewise.study.running.rounds import rounds
 from joulewise.study.running.work import Work
 from joulewise.study.spec.parts import RESULTS_VERSION
 from joulewise.study.store.journal import Journal
@@ -59,17 +60,22 @@ def run_study(
     engine, cancel = engine or local_engine(workers), cancel or CancelToken()
     store = Store(Path(folder or default_folder(study)))
     store.check_owner(study.owner)
-    runs = plan(study)
     with locked(store.folder):
         remove_leftovers(store.folder)
-        work = Work(runs, store)
-        about = _about(study, store, runs, is_computed=len(work) > 0)
-        counter = _Counter(work, on_progress)
-        if not len(work) and store.holds(study.owner, runs.table["run"], about):
+        counter, seconds = _Counter(on_progress), 0.0
+        for work in rounds(study, store):
+            counter.begin(work)
+            if len(work):
+                raise_if_too_large(study, work, store.folder)
+                store.claim(study.owner, _about(study, store, work.plan, is_computed=True))
+                seconds += _computed(work, engine, counter, cancel)
+        runs = work.plan
+        counter.end()
+        about = _about(study, store, runs, is_computed=counter.progress.n_done > 0)
+        if not counter.progress.n_done and store.holds(study.owner, runs.table["run"], about):
             return Results(store.folder, study, store.read_table(store.runs_file), store.marker() or about)
-        raise_if_too_large(study, work, store.folder)
         store.claim(study.owner, about)
-        about["seconds"] += _computed(work, engine, counter, cancel)
+        about["seconds"] += seconds
         store.begin(study.owner, about)
         merge(store, runs, runs.table["run"], study.kind.in_order)
         store.finish(study.owner, about)
@@ -102,12 +108,26 @@ def _computed(work: Work, engine: Engine, counter: _Counter, cancel: CancelToken
 
 
 class _Counter:
-    """Counts finished runs and passes the count on; says at once how many there are."""
+    """Counts finished runs and passes the count on; says of each round how many there are, of one that is there last.
 
-    def __init__(self, work: Work, on_progress: Callable[[Progress], None]) -> None:
-        self.progress, self.on_progress = Progress(len(work), 0, 0, work.n_there), on_progress
+    Runs that are there already are those of the last round but for what was done since.
+    """
+
+    def __init__(self, on_progress: Callable[[Progress], None]) -> None:
+        self.progress, self.on_progress = Progress(0, 0, 0, 0), on_progress
         self._began = time.perf_counter()
-        on_progress(self.progress)
+
+    def begin(self, work: Work) -> None:
+        """Count a round in, and say so if there is anything to do."""
+        done = self.progress.n_done
+        self.progress = replace(self.progress, n_total=done + len(work), n_reused=work.n_there - done)
+        if len(work):
+            self.on_progress(self.progress)
+
+    def end(self) -> None:
+        """Say what was there if there was nothing to do."""
+        if not self.progress.n_total:
+            self.on_progress(self.progress)
 
     def count(self, answer: Answer, n_workers: int) -> None:
         """Count the runs of a job."""

@@ -63,6 +63,14 @@ class OneOf:
     names: tuple[str, ...]
 
 
+@dataclasses.dataclass(frozen=True)
+class OrText:
+    """Marks a number in whose place a study file may give text of a form, which others read."""
+
+    example: str
+    pattern: str
+
+
 Thresholds: TypeAlias = Annotated[tuple[tuple[str, float], ...], InlineTable("{special = 0.5}")]
 """Names with a number of 0 or more each, sorted by name."""
 
@@ -121,6 +129,11 @@ def table_of(hint: Any) -> InlineTable | None:
     return next((mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, InlineTable)), None)
 
 
+def text_of(hint: Any) -> OrText | None:
+    """What marks a field as one in whose place there may be text, if it is one."""
+    return next((mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, OrText)), None)
+
+
 def list_depths(hint: Any) -> frozenset[int]:
     """How many lists deep one value of this type may be written: 0 for a number, 2 for a matrix."""
     if table_of(hint):
@@ -140,6 +153,8 @@ def kind_of(field_name: str, hint: Any) -> str:
         return unit.kind
     if table_of(hint):
         return "table of numbers"
+    if text := text_of(hint):
+        return f'{_KINDS[bare]} or text such as "{text.example}"'
     if get_origin(bare) is Literal:
         return " or ".join(f'"{choice}"' for choice in get_args(bare))
     if get_origin(bare) in (Union, types.UnionType):
