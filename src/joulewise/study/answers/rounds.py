@@ -107,7 +107,11 @@ def worlds_of(study: Study, shares: Shares, told: pl.DataFrame) -> list[WorldSoF
     means = _by_point(summary(rows, [_POINT], [_VALUE], at_looks))
     behind = _by_point(gaps(rows, [_POINT], _VALUE, at_looks)) if study.kind.has_best else None
     return [
-        WorldSoFar(tuple(here), shares[here[0]].judging, _doubt(here, means, behind, is_share=column.unit == "%"))
+        WorldSoFar(
+            tuple(here),
+            max(shares[point].judging for point in here),
+            _doubt(here, means, behind, is_share=column.unit == "%"),
+        )
         for here in points.values()
     ]
 
