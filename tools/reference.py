@@ -25,6 +25,7 @@ from joulewise.present.page import all_figures
 from joulewise.study.kinds.columns import Described, all_columns
 from joulewise.study.kinds.systems import all_sections
 from joulewise.study.parsing.schema import StudyKey, study_keys
+from joulewise.study.spec.trials import TUNE
 from joulewise.worlds.assignments.chance_tables import SAMPLE_COLUMNS
 from joulewise.worlds.bags.bag import BAG_COLUMNS
 from joulewise.worlds.facility.colocation import COLOCATION_COLUMNS
@@ -126,7 +127,7 @@ complete and check study files. The works named here are in the [bibliography](.
 
 def study_file() -> str:
     """Every key of a study file by section and source, then the columns of the tables that it may name."""
-    sections = ("", *all_sections())
+    sections = ("", *all_sections(), TUNE)
     by_section = sorted(study_keys(), key=lambda key: sections.index(key.path.rpartition(".")[0]))
     groups = groupby(by_section, key=lambda key: (key.path.rpartition(".")[0], key.source))
     keys = [_key_table(section, source, list(members)) for (section, source), members in groups]

@@ -27,12 +27,18 @@ _TOO_FEW = (
     "An interval that reaches below 0 % or above 100 % shows that its trials are too few or too different: "
     "more `trials` in the study narrow it."
 )
+_OF_TUNING = {
+    "tuning_trials": "trials that tuned",
+    "tuning_mean": "mean by them",
+    "judging_trials": "trials that judge",
+    "judging_mean": "mean by these",
+}
 _TIES = "Best has the highest mean of its world; the trials do not tell those that are tied from it."
 
 
 def show_summary(results: Results, page: Path | None) -> None:
     """Print what matters most at every point, what was found, and where everything is."""
-    summary, kind, axes = results.summary(), results.study.kind, results.study.axes
+    summary, kind, axes = results.summary(), results.study.kind, results.axes
     headline, *others = _ranked(kind.shown(), summary)
     rows = [row for row in summary.iter_rows(named=True) if row["metric"] == headline.name]
     standing = _standings(results, headline.name)
@@ -49,14 +55,32 @@ def show_summary(results: Results, page: Path | None) -> None:
         say(_TIES)
     if headline.unit == "%" and any(map(_is_beyond, rows)):
         say(_TOO_FEW)
+    _show_tuned(results)
     for sentence in results.notes:
         say(sentence)
-    for sentence in kind.sentences(results.runs, results.study.axes):
+    for sentence in kind.sentences(results.judged, axes):
         say(sentence)
     n_runs = count(results.runs.height, "run")
     print(f"{n_runs}, {duration(results.seconds)} of computing. Results: {results.folder}")
     if page is not None:
         print(f"Report:  {page}")
+
+
+def _show_tuned(results: Results) -> None:
+    """Print what was chosen, by the trials that tuned and by those that judge."""
+    tuning, found = results.study.tuning, results.tuned()
+    if tuning is None or found.is_empty():
+        return
+    headings = _headings(tuple(name for name in found.columns if name in results.study.axes)) | _OF_TUNING
+    rows = [
+        {headings[key]: _number(value) if key in _OF_TUNING else cell_of(key, value) for key, value in row.items()}
+        for row in found.head(_MOST_ROWS).iter_rows(named=True)
+    ]
+    print_table(f"What was tuned: {', '.join(map(key_name, tuning.keys))}", rows, numbers=tuple(_OF_TUNING.values()))
+
+
+def _number(value: float | None) -> str | None:
+    return None if value is None else f"{value:.4g}"
 
 
 def _spread(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -24,7 +24,7 @@ def records_of(results: Results) -> Records:
     policies = results.about["policies"]
     return Records(
         _info(results),
-        tidy(results.runs),
+        tidy(results.judged),
         tidy(results.summary()),
         tidy(results.differences()),
         {name: row["title"] for name, row in policies.items()},
@@ -90,7 +90,7 @@ def _info(results: Results) -> StudyInfo:
         name=study.name,
         seed=study.heading.seed,
         trials=results.n_trials,
-        axes=study.axes,
+        axes=results.axes,
         source=study.source,
         version=about["joulewise"],
         description=study.heading.description,

@@ -15,9 +15,10 @@ from joulewise.parquet import is_whole
 from joulewise.reading import damaged
 from joulewise.study.answers import rounds, statistics
 from joulewise.study.answers.rows import check_runs
+from joulewise.study.answers.tuned import tuning_words
 from joulewise.study.parsing.study import VARIANT, Study, parse_study, read_source
 from joulewise.study.spec.column import RECORDS, Column
-from joulewise.study.spec.trials import Share
+from joulewise.study.spec.trials import FIRST_TUNING
 from joulewise.study.store.reading import check_columns
 from joulewise.study.store.store import DONE, FAILED, MARKER, Store, Tables
 
@@ -48,29 +49,67 @@ class Results:
     @property
     def compared(self) -> str:
         """The axis whose values are compared: the kind's main one if it varies, else the variant, else the first."""
-        varying = [axis for axis in self.study.axes if self.runs[axis].n_unique() > 1]
+        varying = [axis for axis in self.axes if self.judged[axis].n_unique() > 1]
         first = (self.study.kind.main_axis, VARIANT, *varying)
-        return next((axis for axis in first if axis in varying), self.study.axes[0])
+        return next((axis for axis in first if axis in varying), self.axes[0])
 
     @property
     def headline(self) -> Column:
         """What people see first of each run."""
-        return rounds.headline(self.study.kind, self.runs)
+        return rounds.headline(self.study.kind, self.judged)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What is to be said of how many trials were made, for people; nothing where the study says it."""
-        if not self.study.until:
-            return ()
-        told = self.told()
-        n_trials = dict(told.group_by("point").len().iter_rows())
-        shares = tuple(Share(n_trials[point]) for point in range(len(self.study.points)))
-        return tuple(rounds.stopping_words(self.study, self.study.until, shares, told))
+        study, told = self.study, self.told()
+        shares = rounds.shares_of(study, told)
+        said: list[str] = []
+        if study.tuning:
+            said += tuning_words(study, study.tuning, shares, self._tuning_metric)
+        if study.until:
+            said += rounds.stopping_words(study, study.until, shares, told)
+        return tuple(said)
+
+    @property
+    def judged(self) -> pl.DataFrame:
+        """The runs that tell how good points are: all but those that tuned."""
+        return self.runs.filter(pl.col("trial") < FIRST_TUNING)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The swept columns that are compared: where values were tuned, they follow from the others."""
+        tuned = self.study.tuning.keys if self.study.tuning else ()
+        return tuple(axis for axis in self.study.axes if axis not in tuned) or self.study.axes[:1]
+
+    def tuned(self) -> pl.DataFrame:
+        """What was chosen: the axes, the tuned columns, and the mean of the metric by trials that tuned and that judge.
+
+        No rows where nothing was tuned.
+        """
+        columns = [*self.axes, *(self.study.tuning.keys if self.study.tuning else ())]
+        metric, is_tuning = pl.col(self._tuning_metric), pl.col("trial") >= FIRST_TUNING
+        points = (
+            self.told()
+            .group_by("point", maintain_order=True)
+            .agg(
+                *(pl.col(name).first() for name in dict.fromkeys(columns)),
+                tuning_trials=is_tuning.sum(),
+                tuning_mean=metric.filter(is_tuning).mean(),
+                judging_trials=(~is_tuning).sum(),
+                judging_mean=metric.filter(~is_tuning).mean(),
+            )
+        )
+        return points.filter((pl.col("tuning_trials") > 0) & (pl.col("judging_trials") > 0)).drop("point")
+
+    @property
+    def _tuning_metric(self) -> str:
+        tuning = self.study.tuning
+        return rounds.tuning_metric(self.study, tuning, self.runs) if tuning else self.headline.name
 
     @property
     def n_trials(self) -> int:
         """How many trials were made at most at a point, or, where that was not left open, asked for."""
-        return self.runs["trial"].n_unique() if self.study.grows else self.study.heading.trials
+        return self.judged["trial"].n_unique() if self.study.grows else self.study.heading.trials
 
     def told(self) -> pl.DataFrame:
         """The runs with the number of their `point` in the study."""
@@ -79,24 +118,27 @@ class Results:
 
     def summary(self) -> pl.DataFrame:
         """Mean and 95 % interval of every metric at every point."""
-        return statistics.summary(self.runs, self.study.axes, self._metrics(), self._error)
+        return statistics.summary(self.judged, self.axes, self._metrics(), self._error)
 
     def differences(self) -> pl.DataFrame:
         """Paired differences of every metric between the values of the compared axis."""
-        return statistics.differences(self.runs, self.study.axes, self._metrics(), self.compared, self._error)
+        return statistics.differences(self.judged, self.axes, self._metrics(), self.compared, self._error)
 
     def leaders(self, metric: str) -> pl.DataFrame:
         """The points that are best in their world, and those that trials do not tell apart from them."""
-        return statistics.leaders(self.runs, self.study.axes, metric, self._error)
+        return statistics.leaders(self.judged, self.axes, metric, self._error)
 
     @property
     def _error(self) -> statistics.Error:
         return statistics.at_looks if self.study.until else statistics.once
 
     def details(self, table: str, columns: Iterable[str] | None = None) -> pl.DataFrame:
-        """A detail table of all kept runs: run, then its columns, or these of them; names as text where runs differ."""
+        """A detail table of all kept runs that judge: run, then its columns, or these of them.
+
+        Names are text where runs differ.
+        """
         store = Store(self.folder)
-        paths = {key: store.detail_file(table, key) for key in self.runs["run"].unique(maintain_order=True)}
+        paths = {key: store.detail_file(table, key) for key in self.judged["run"].unique(maintain_order=True)}
         named = [
             self._detail(path, table, columns).select(pl.lit(key).alias("run"), pl.all())
             for key, path in paths.items()

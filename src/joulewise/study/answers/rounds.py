@@ -15,11 +15,13 @@ import polars as pl
 
 from joulewise.confidence import looks
 from joulewise.study.answers.statistics import at_looks, gaps, summary
+from joulewise.study.answers.tuned import first_tuning, halved, tuning_means
 from joulewise.study.kinds.kind import Kind
 from joulewise.study.parsing.study import Study
 from joulewise.study.spec.column import Column
 from joulewise.study.spec.parts import WorldParts
-from joulewise.study.spec.trials import Share, Until
+from joulewise.study.spec.trials import FIRST_TUNING, Share, Until
+from joulewise.study.spec.tuning import Tuning
 from joulewise.units import count
 
 Shares = tuple[Share, ...]
@@ -34,20 +36,51 @@ _Rows = Mapping[int, Mapping[str, Any]]
 
 def first_shares(study: Study) -> Shares:
     """The trials of the first round."""
-    return (Share(_looks(study.until)[0] if study.until else study.heading.trials),) * len(study.points)
+    n_judging = _first_look(study)
+    return first_tuning(study, study.tuning, n_judging) if study.tuning else (Share(n_judging),) * len(study.points)
 
 
 def next_shares(study: Study, shares: Shares, told: Told) -> Shares | None:
     """The trials of the round after that of these trials, given what came out; None where that was the last."""
-    if study.until is None:
+    if not study.grows:
         return None
-    found = _until(study, study.until, shares, told())
+    out, found = told(), shares
+    if study.tuning:
+        means = tuning_means(out, shares, tuning_metric(study, study.tuning, out))
+        found = halved(study, study.tuning, shares, means, _first_look(study))
+    if study.until and found == shares:
+        found = _until(study, study.until, shares, out)
     return None if found == shares else found
+
+
+def decided_shares(study: Study, shares: Shares) -> Shares:
+    """The trials when all is tuned, after the round of these trials: of which points, is not known."""
+    further = shares
+    while study.tuning:
+        shares, further = further, halved(study, study.tuning, further, {}, _first_look(study))
+        if further == shares:
+            break
+    return further
 
 
 def most_shares(study: Study, shares: Shares) -> Shares:
     """The trials of the last round after that of these trials if nothing is ever known surely enough."""
-    return shares if study.until is None else tuple(Share(study.until.most) for _ in shares)
+    most = study.heading.trials
+    return tuple(share._replace(judging=most if share.judging else 0) for share in decided_shares(study, shares))
+
+
+def tuning_metric(study: Study, tuning: Tuning, told: pl.DataFrame) -> str:
+    """The column whose means choose."""
+    return tuning.metric or headline(study.kind, told).name
+
+
+def shares_of(study: Study, told: pl.DataFrame) -> Shares:
+    """How many trials of each kind points have in results."""
+    is_tuning = (pl.col("trial") >= FIRST_TUNING).alias("tunes")
+    counts = {(point, tunes): n for point, tunes, n in told.group_by(_POINT, is_tuning).len().iter_rows()}
+    return tuple(
+        Share(counts.get((point, False), 0), counts.get((point, True), 0)) for point in range(len(study.points))
+    )
 
 
 def headline(kind: Kind, runs: pl.DataFrame) -> Column:
@@ -67,6 +100,11 @@ def points_of(trials: Sequence[int]) -> list[int]:
 # --- trials that stop by themselves ------------------------------------------------------------------------------
 
 
+def _first_look(study: Study) -> int:
+    """How many trials judge a point at first."""
+    return _looks(study.until)[0] if study.until else study.heading.trials
+
+
 def _looks(until: Until) -> list[int]:
     """At how many trials it is looked."""
     return [*takewhile(until.most.__gt__, looks()), until.most]
@@ -78,7 +116,8 @@ def _until(study: Study, until: Until, shares: Shares, told: pl.DataFrame) -> Sh
     for world in worlds_of(study, shares, told):
         if world.doubt_percent > until.percent:
             for point in world.points:
-                grown[point] = Share(later.get(shares[point].judging, until.most))
+                share = shares[point]
+                grown[point] = share._replace(judging=later.get(share.judging, until.most))
     return tuple(grown)
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from joulewise.reading import damaged
-from joulewise.study.answers.rounds import points_of
+from joulewise.study.answers.rounds import points_of, shares_of
 from joulewise.study.parsing.study import Study
 from joulewise.study.searches.judging import judge_cells
 from joulewise.study.spec.column import FIRST_COLUMNS, RUNS, Column
 from joulewise.study.spec.parts import Point
 from joulewise.study.spec.run import Run
-from joulewise.study.spec.trials import Share
+from joulewise.study.spec.trials import Share, stage_of
 from joulewise.study.store.reading import KEY, check_columns
 from joulewise.study.store.store import DONE, FAILED
 from joulewise.study.store.tables import runs_table
@@ -46,7 +45,9 @@ def _said(study: Study, trials: Sequence[Any]) -> pl.DataFrame:
     """What rows must say was run; points that are run once, as nothing is random there, are told by their trials."""
     points = _grown(study, trials) if study.grows else _points(study, trials)
     runs = (
-        Run("", "", point, study.heading.seed, trial, False, "") for point, share in points for trial in share.numbers()
+        Run("", "", point, study.heading.seed, trial, False, "", stage=stage_of(trial) if study.tuning else "")
+        for point, share in points
+        for trial in share.numbers()
     )
     return runs_table(run.cells() for run in runs).drop(_NOT_OF_POINTS)
 
@@ -61,8 +62,11 @@ def _points(study: Study, trials: Sequence[Any]) -> Iterator[tuple[Point, Share]
 
 def _grown(study: Study, trials: Sequence[Any]) -> Iterator[tuple[Point, Share]]:
     """Points with as many trials as they have rows: how many these should be, `verify` finds out."""
-    counts = Counter(points_of(trials))
-    return ((point, Share(max(counts[number], 1))) for number, point in enumerate(study.points))
+    import polars as pl
+
+    told = pl.DataFrame({"point": points_of(trials), "trial": trials}, strict=False)
+    shares = shares_of(study, told)
+    return ((point, share if share.n_trials else Share(1)) for point, share in zip(study.points, shares, strict=True))
 
 
 def _check_results(path: Path, runs: pl.DataFrame, study: Study, said: Sequence[str]) -> None:

@@ -14,6 +14,8 @@ from joulewise.study.kinds.systems import all_sections
 from joulewise.study.parsing.study import Heading
 from joulewise.study.spec import parameters
 from joulewise.study.spec.source import Section, Source
+from joulewise.study.spec.trials import TUNE
+from joulewise.study.spec.tuning import Tuning
 
 _SHOWN: dict[str, Callable[[float], str]] = {
     "_s": lambda value_s: units.duration(value_s) if value_s else "0 s",
@@ -43,13 +45,14 @@ class StudyKey:
 def study_keys() -> tuple[StudyKey, ...]:
     """Every key of a study file, in the order in which a file has them."""
     heading = tuple(_keys_of("", "", Heading, is_swept=False))
+    tuning = tuple(_keys_of(f"{TUNE}.", "", Tuning, is_swept=False))
     sections = (
         key
         for section in all_sections().values()
         for source in section.sources.values()
         for key in _keys_of(f"{section.name}.", _shown_source(section, source), source.parameters, is_swept=True)
     )
-    return (*heading, *_selector_keys(), *sections)
+    return (*heading, *_selector_keys(), *sections, *tuning)
 
 
 def json_schema() -> Json:
@@ -76,6 +79,7 @@ def json_schema() -> Json:
         "properties": {
             **{name: _or_text(_tidy(heading["properties"][name], default), name) for name, default in defaults.items()},
             **sections,
+            TUNE: _tuning_schema(),
             "variant": {"type": "array", "items": variant, "minItems": 1},
         },
         "required": ["name"],
@@ -98,6 +102,14 @@ def _keys_of(prefix: str, source: str, owner: type, *, is_swept: bool) -> Iterat
             column=prefix + field.name if prefix else "",
             is_swept=is_swept,
         )
+
+
+def _tuning_schema() -> Json:
+    found = parameters.model_of(Tuning).model_json_schema()["properties"]
+    defaults = {key.path.partition(".")[2]: key.default for key in _keys_of(f"{TUNE}.", "", Tuning, is_swept=False)}
+    properties = {name: _tidy(value, defaults[name]) for name, value in found.items()}
+    description = "values that trials of their own choose, before others judge them"
+    return {"description": description, "type": "object", "properties": properties, "additionalProperties": False}
 
 
 def _selector_keys() -> Iterator[StudyKey]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
@@ -24,7 +25,8 @@ from joulewise.study.spec import parameters
 from joulewise.study.spec.parameters import OrText
 from joulewise.study.spec.parts import Part, Point, WorldParts
 from joulewise.study.spec.source import GOAL, SUPPLY, SYSTEM, WORKLOAD, Draw, Section, Source
-from joulewise.study.spec.trials import EXAMPLE, MOST_TRIALS, UNTIL, Until, until_of
+from joulewise.study.spec.trials import EXAMPLE, MOST_TRIALS, TUNE, UNTIL, Until, until_of
+from joulewise.study.spec.tuning import Tuning
 from joulewise.study.store.store import Owner
 
 MAX_RUNS = 1_000_000
@@ -71,8 +73,9 @@ class Heading:
 class Study:
     """A valid study: its kind and heading, its points in a fixed order, the swept columns and the text it came from.
 
-    Where its trials stop by themselves, `until` says when, and the heading how many there are at most. `folder` is
-    where the files it names are looked up; `warnings` are what was odd in them, and no mistake.
+    Where its trials stop by themselves, `until` says when, and the heading how many there are at most. Where values
+    are tuned, `tuning` says how, its keys being swept columns. `folder` is where the files it names are looked up;
+    `warnings` are what was odd in them, and no mistake.
     """
 
     kind: Kind
@@ -84,6 +87,7 @@ class Study:
     folder: Path
     warnings: tuple[Problem, ...] = ()
     until: Until | None = None
+    tuning: Tuning | None = None
 
     @property
     def name(self) -> str:
@@ -92,7 +96,7 @@ class Study:
     @property
     def grows(self) -> bool:
         """Whether what came out says how many trials points have."""
-        return self.until is not None
+        return self.until is not None or self.tuning is not None
 
     @property
     def path(self) -> Path:
@@ -134,15 +138,18 @@ def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool
     heading = parsed.heading()
     combinations = [parsed.combination(variant) for variant in parsed.variants()]
     parsed.check_kinds(combinations)
-    if parsed.has_sane_size(combinations, heading) and check_inputs:
+    axes = _axes(combinations)
+    tuning = parsed.tuning(combinations, axes)
+    if parsed.has_sane_size(combinations, heading, tuning) and check_inputs:
         seed, trials = (heading.seed, heading.trials) if heading else (0, 1)
         parsed.check_inputs(combinations, Draw(seed, 0, folder), trials)
     raise_if_any(dict.fromkeys(parsed.problems))
     assert heading is not None
     points = itertools.chain.from_iterable(map(_points, combinations))
-    axes, warnings = _axes(combinations), tuple(dict.fromkeys(parsed.warnings))
-    until = parsed.until
-    return Study(combinations[0].kind, heading, tuple(points), axes, source, file_name, folder, warnings, until)
+    kind, warnings = combinations[0].kind, tuple(dict.fromkeys(parsed.warnings))
+    return Study(
+        kind, heading, tuple(points), axes, source, file_name, folder, warnings, until=parsed.until, tuning=tuning
+    )
 
 
 def _refuse_plans(raw: Mapping[str, Any], file_name: str) -> None:
@@ -201,7 +208,7 @@ class _ParsedFile:
 
     def heading(self) -> Heading | None:
         """The heading; unknown keys at the top of the file are reported here."""
-        below = (*self.section_names, VARIANT)
+        below = (*self.section_names, VARIANT, TUNE)
         own = {key: value for key, value in self.raw.items() if key not in below}
         unknown = [key for key in own if key not in parameters.hints_of(Heading)]
         for key in unknown:
@@ -279,10 +286,28 @@ class _ParsedFile:
             found = f"found variants of the kinds {' and '.join(kinds)}"
             self.problems.append(Problem(where, found, "a study is of one kind", "make two studies of it"))
 
-    def has_sane_size(self, combinations: list[_Combination], heading: Heading | None) -> bool:
+    def tuning(self, combinations: list[_Combination], axes: Sequence[str]) -> Tuning | None:
+        """What is tuned, and how, if anything is; keys are swept columns."""
+        if TUNE not in self.raw:
+            return None
+        place, given = f"{self.file_name}: {TUNE}", self.raw[TUNE]
+        if not isinstance(given, dict):
+            self.problems.append(Problem(place, "found a value", f"must be a section, [{TUNE}]"))
+            return None
+        found, problems = parameters.read(Tuning, given, lambda key: f"{place}.{key}")
+        self.problems += problems
+        if found is None:
+            return None
+        kind, swept = combinations[0].kind, {_written(combinations, axis): axis for axis in axes}
+        own = [axis for axis in axes if axis.startswith(f"{kind.section.name}.") and axis != kind.main_axis]
+        self.problems += _misfits(found, place, kind, swept, own)
+        return cast(Tuning, replace(found, keys=tuple(swept[key] for key in found.keys if key in swept) or tuple(own)))
+
+    def has_sane_size(self, combinations: list[_Combination], heading: Heading | None, tuning: Tuning | None) -> bool:
         """Whether the study has no more runs than anyone can want; a problem if it has."""
         n_points = sum(_n_points(combination) for combination in combinations)
-        n_runs = n_points * (heading.trials if heading else 1)
+        n_trials = heading.trials if heading else 1
+        n_runs = tuning.n_runs(n_points) + n_trials if tuning else n_points * n_trials
         if n_runs > MAX_RUNS:
             found = f"found {n_points:,} points and so {n_runs:,} runs"
             self.problems.append(Problem(self.file_name, found, f"a study may have {MAX_RUNS:,} at most"))
@@ -383,11 +408,40 @@ class _ParsedFile:
         return replace(problem, where=f"{self.file_name}: {problem.where}") if is_key else problem
 
 
+def _misfits(tuning: Tuning, place: str, kind: Kind, swept: Mapping[str, str], own: Sequence[str]) -> Iterator[Problem]:
+    """What does not hold of a section that tunes, in a study of this kind with these swept keys."""
+    for key in tuning.keys:
+        if key not in swept:
+            problem = unknown_name(f"{place}.keys", key, swept)
+            yield replace(problem, advice=f"only what has several values can be tuned; {problem.advice}".rstrip("; "))
+    if not tuning.keys and not own:
+        found = f"found no swept key of [{kind.section.name}] but {kind.main}"
+        yield Problem(place, found, "must have something to tune", "give a key several values, or name keys")
+    columns = {column.name: column for column in kind.all_columns() if column.is_metric}
+    measured = [name for name, column in columns.items() if column.is_measured]
+    if tuning.metric in measured:
+        allowed = "must come out the same on any machine"
+        yield Problem(f"{place}.metric", f"found {tuning.metric!r}, which measures the computer", allowed)
+    elif tuning.metric and not any(fnmatchcase(tuning.metric, name) for name in columns):
+        yield unknown_name(f"{place}.metric", tuning.metric, [name for name in columns if name not in measured])
+    elif not tuning.metric and not kind.has_best:
+        yield Problem(place, f"found no metric, and {kind.title} is not what is best", "must have metric and best")
+
+
+def _written(combinations: list[_Combination], axis: str) -> str:
+    """A swept column as a study file writes its key."""
+    section, _, name = axis.partition(".")
+    parts = (part for found in combinations if section in found.sections for part in found.sections[section].values)
+    owners: dict[type, None] = dict.fromkeys(type(part.parameters) for part in parts)
+    hints = [found[name] for owner in owners for found in [parameters.hints_of(owner)] if name in found]
+    return f"{section}.{parameters.key_of(name, hints[0])}" if hints else axis
+
+
 def _section_names(raw: Mapping[str, Any]) -> tuple[str, ...]:
     """The names of sections, those of installed packages too where the file has keys that nobody here knows."""
     variants = raw.get(VARIANT)
     places = [raw, *(place for place in (variants if isinstance(variants, list) else []) if isinstance(place, dict))]
-    keys = {key for place in places for key in place} - {VARIANT, *parameters.hints_of(Heading)}
+    keys = {key for place in places for key in place} - {VARIANT, TUNE, *parameters.hints_of(Heading)}
     return section_names(keys)
 
 

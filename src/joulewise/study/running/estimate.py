@@ -78,9 +78,10 @@ def estimate(study: Study, folder: Path) -> Estimate:
     """
     store = Store(folder)
     store.check_owner(study.owner)
-    least = next_work(study, store)
-    work = Work(least.plan.longest, store) if study.grows and len(least) else least
-    raise_if_too_large(study, least, folder)
+    left = least = work = next_work(study, store)
+    if study.grows and len(left):
+        least, work = Work(left.plan.shortest, store), Work(left.plan.longest, store)
+    raise_if_too_large(study, left, folder)
     runs, workers, slowness = work.plan, available_cpus(), pace()
     seconds, seconds_least = (slowness * (_START_S + _runs_s(each, workers)) for each in (work, least))
     return Estimate(

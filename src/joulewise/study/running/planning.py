@@ -9,11 +9,11 @@ from functools import cached_property
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, NamedTuple, overload
 
-from joulewise.study.answers.rounds import Shares, Told, first_shares, most_shares, next_shares
+from joulewise.study.answers.rounds import Shares, Told, decided_shares, first_shares, most_shares, next_shares
 from joulewise.study.parsing.study import Study
 from joulewise.study.spec.parts import Fingerprints, Point, WorldParts
 from joulewise.study.spec.run import Run
-from joulewise.study.spec.trials import Share
+from joulewise.study.spec.trials import Share, stage_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,6 +86,11 @@ class Plan(Sequence[Run]):
         return None if shares is None else replace(self, shares=shares)
 
     @property
+    def shortest(self) -> Plan:
+        """The runs up to the last round if what is sought is known with those that this round has."""
+        return replace(self, shares=decided_shares(self.study, self.shares))
+
+    @property
     def longest(self) -> Plan:
         """The runs up to the last round if all are made that there can be."""
         return replace(self, shares=most_shares(self.study, self.shares))
@@ -146,4 +151,5 @@ class Plan(Sequence[Run]):
         world_key = found.of_world(ways.world.parts, seed, trial, ways.world.is_random)
         key = found.of_run(world_key, ways.settled, seed, trial, ways.bound)
         keeps = trial == 0 if keep == "first" else keep == "all"
-        return Run(key, world_key, ways.point, seed, trial, keeps, ways.bound, ways.files)
+        stage = stage_of(trial) if self.study.tuning else ""
+        return Run(key, world_key, ways.point, seed, trial, keeps, ways.bound, ways.files, stage)

@@ -224,7 +224,7 @@ def read(parameters: type, raw: Mapping[str, Any], where: Where) -> tuple[Any | 
 
 def values_of(parameters: type, raw: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that a section gives, in SI units; ValidationError where one of them is wrong by itself."""
-    return dict(model_of(parameters).model_validate(dict(raw)))
+    return dict(iter(model_of(parameters).model_validate(dict(raw))))  # which may have a field called keys
 
 
 def made(parameters: type, values: dict[str, Any], raw: Mapping[str, Any], where: Where) -> tuple[Any, list[Problem]]:

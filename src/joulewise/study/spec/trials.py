@@ -13,29 +13,40 @@ from joulewise.errors import InputError, Problem, as_written
 MOST_TRIALS = 100_000
 """No point may have more trials than this."""
 _MOST_BY_DEFAULT = 1_000
+FIRST_TUNING = MOST_TRIALS
+"""Trials that tune are numbered from here on: however many there are that judge, they are others."""
+STAGE, TUNE, JUDGE = "stage", "tune", "judge"
+"""What trials are for: a column of runs, and what it holds."""
 UNTIL = r"^\s*until\s+(\d+(?:\.\d+)?)\s*%(?:\s*,?\s*at\s+most\s+(\d[\d_,]*))?\s*$"
 """What the text of trials that stop by themselves looks like."""
 EXAMPLE = "until 0.5 %, at most 200"
 
 
 class Share(NamedTuple):
-    """How many trials a point has."""
+    """How many trials a point has: those that judge it, and those by which it is chosen among others or not."""
 
     judging: int
+    tuning: int = 0
 
     @property
     def n_trials(self) -> int:
         """All of them."""
-        return self.judging
+        return self.judging + self.tuning
 
     @property
     def once(self) -> Share:
         """What is left of it where nothing is random."""
-        return Share(min(self.judging, 1))
+        return Share(min(self.judging, 1), min(self.tuning, 1))
 
     def numbers(self) -> Iterator[int]:
         """Their numbers."""
         yield from range(self.judging)
+        yield from range(FIRST_TUNING, FIRST_TUNING + self.tuning)
+
+
+def stage_of(trial: int) -> str:
+    """What a trial is for, in a study that tunes."""
+    return JUDGE if trial < FIRST_TUNING else TUNE
 
 
 @dataclass(frozen=True)

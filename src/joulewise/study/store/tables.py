@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import polars as pl
 
-IDENTITY = ("run", "world", "variant", "trial", "seed")
+IDENTITY = ("run", "world", "variant", "trial", "stage", "seed")
 _TEXT = ("variant", "error", "verdict")
 
 
