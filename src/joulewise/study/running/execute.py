@@ -18,15 +18,14 @@ _TRIES = 3
 
 
 def execute(jobs: Iterator[Job], engine: Engine, take: Take, cancel: CancelToken) -> None:
-    """Have the jobs computed; raises Cancelled as soon as that is asked for."""
+    """Have the jobs computed by an engine that was entered; raises Cancelled as soon as that is asked for."""
     queue = _Queue(jobs, engine)
-    with engine:
-        while queue.is_busy():
-            cancel.raise_if_cancelled()
-            queue.fill()
-            for answer in engine.answers():
-                if done := queue.done(answer):
-                    take(done)
+    while queue.is_busy():
+        cancel.raise_if_cancelled()
+        queue.fill()
+        for answer in engine.answers():
+            if done := queue.done(answer):
+                take(done)
 
 
 @dataclass

@@ -7,6 +7,7 @@ import json
 import platform
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -62,15 +63,8 @@ def run_study(
     store.check_owner(study.owner)
     with locked(store.folder):
         remove_leftovers(store.folder)
-        counter, seconds = _Counter(on_progress), 0.0
-        for work in rounds(study, store):
-            counter.begin(work)
-            if len(work):
-                raise_if_too_large(study, work, store.folder)
-                store.claim(study.owner, _about(study, store, work.plan, is_computed=True))
-                seconds += _computed(work, engine, counter, cancel)
-        runs = work.plan
-        counter.end()
+        counter = _Counter(on_progress)
+        runs, seconds = _all_computed(study, store, engine, counter, cancel)
         about = _about(study, store, runs, is_computed=counter.progress.n_done > 0)
         if not counter.progress.n_done and store.holds(study.owner, runs.table["run"], about):
             return Results(store.folder, study, store.read_table(store.runs_file), store.marker() or about)
@@ -90,9 +84,27 @@ def local_engine(workers: int | None) -> Engine:
     return Here() if workers == 1 else Processes(workers)
 
 
-def _computed(work: Work, engine: Engine, counter: _Counter, cancel: CancelToken) -> float:
-    """Have the work done and its rows stored; how many seconds that took."""
+def _all_computed(
+    study: Study, store: Store, engine: Engine, counter: _Counter, cancel: CancelToken
+) -> tuple[Plan, float]:
+    """Have what is missing computed, round by round: all runs that there are then, and how many seconds that took."""
     began = time.perf_counter()
+    with ExitStack() as stack:
+        stack.callback(remove_leftovers, store.folder)  # of processes that were ended
+        for work in rounds(study, store):
+            counter.begin(work)
+            if len(work):
+                raise_if_too_large(study, work, store.folder)
+                store.claim(study.owner, _about(study, store, work.plan, is_computed=True))
+                if not counter.progress.n_done:
+                    stack.enter_context(engine)
+                _compute(work, engine, counter, cancel)
+    counter.end()
+    return work.plan, time.perf_counter() - began if counter.progress.n_done else 0.0
+
+
+def _compute(work: Work, engine: Engine, counter: _Counter, cancel: CancelToken) -> None:
+    """Have the work done and its rows stored."""
     with Journal(work.store) as journal:
 
         def take(answer: Answer) -> None:
@@ -100,11 +112,7 @@ def _computed(work: Work, engine: Engine, counter: _Counter, cancel: CancelToken
             journal.append([{**run.cells(), **result} for run, result in pairs])
             counter.count(answer, engine.n_workers)
 
-        try:
-            execute(work.jobs(engine.n_workers, engine.most_runs), engine, take, cancel)
-        finally:
-            remove_leftovers(work.store.folder)  # of processes that were ended
-    return time.perf_counter() - began
+        execute(work.jobs(engine.n_workers, engine.most_runs), engine, take, cancel)
 
 
 class _Counter:

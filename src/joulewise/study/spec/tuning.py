@@ -20,7 +20,7 @@ class Tuning:
     keys: tuple[str, ...] = explained(
         (),
         "the swept keys that are tuned, such as manager.leniency; by default those of the section that decides, but "
-        "for what is compared, such as the policy; points that differ in them alone are a group, of which one is chosen",
+        "for what is compared, such as the policy; points that differ in them alone are a group, and one is chosen",
     )
     trials: Annotated[int, Field(ge=1, le=1_000)] = explained(
         4, "how many trials points begin with; no point is judged by trials that tune"
