@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from joulewise.cli.output import note, print_table, say
 from joulewise.errors import as_written
-from joulewise.present.formats import key_name, key_value
+from joulewise.present.formats import OF_TUNING, key_name, key_value
 from joulewise.study.answers.statistics import TIED
 from joulewise.units import count, duration
 
@@ -27,12 +27,6 @@ _TOO_FEW = (
     "An interval that reaches below 0 % or above 100 % shows that its trials are too few or too different: "
     "more `trials` in the study narrow it."
 )
-_OF_TUNING = {
-    "tuning_trials": "trials that tuned",
-    "tuning_mean": "mean by them",
-    "judging_trials": "trials that judge",
-    "judging_mean": "mean by these",
-}
 _TIES = "Best has the highest mean of its world; the trials do not tell those that are tied from it."
 
 
@@ -71,12 +65,12 @@ def _show_tuned(results: Results) -> None:
     tuning, found = results.study.tuning, results.tuned()
     if tuning is None or found.is_empty():
         return
-    headings = _headings(tuple(name for name in found.columns if name in results.study.axes)) | _OF_TUNING
+    headings = _headings(tuple(name for name in found.columns if name in results.study.axes)) | OF_TUNING
     rows = [
-        {headings[key]: _number(value) if key in _OF_TUNING else cell_of(key, value) for key, value in row.items()}
+        {headings[key]: _number(value) if key in OF_TUNING else cell_of(key, value) for key, value in row.items()}
         for row in found.head(_MOST_ROWS).iter_rows(named=True)
     ]
-    print_table(f"What was tuned: {', '.join(map(key_name, tuning.keys))}", rows, numbers=tuple(_OF_TUNING.values()))
+    print_table(f"What was tuned: {', '.join(map(key_name, tuning.keys))}", rows, numbers=tuple(OF_TUNING.values()))
 
 
 def _number(value: float | None) -> str | None:

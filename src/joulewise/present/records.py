@@ -94,6 +94,7 @@ class Records:
     `frames`: the detail tables of the kept runs by name: `run`, whose keys are looked up in `runs`, and their columns.
     `keys`: how the keys of this kind of study are spoken of; a key without a row is read out from its own name.
     `headings`: the metrics of this kind of study, without their levels, and what stands over them in a table.
+    `tuned`: the values that were chosen, as `Results.tuned` has them; no rows where nothing was tuned.
     """
 
     study: StudyInfo
@@ -105,6 +106,7 @@ class Records:
     frames: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     keys: Mapping[str, Key] = field(default_factory=dict)
     headings: Mapping[str, str] = field(default_factory=dict)
+    tuned: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     def frame(self, name: str) -> pl.DataFrame:
         """A detail table of the kept runs; empty, without columns, where none was kept."""

@@ -17,7 +17,7 @@ from joulewise.present.html import filled, libraries
 from joulewise.present.layout import sentence
 from joulewise.present.page import drawable, drawings, page_of
 from joulewise.present.records import Records
-from joulewise.present.tables import difference_tables, full_table
+from joulewise.present.tables import difference_tables, full_table, tuned_tables
 from joulewise.processes import give_back_memory
 from joulewise.units import count, duration
 
@@ -86,6 +86,7 @@ def draft_of(records: Records) -> Draft:
         "findings": page.findings(records),
         "axes": [(sentence(records.words(key).name), key, _values(records, key)) for key in records.study.axes],
         "main_tables": page.tables(records),
+        "tuned_tables": tuned_tables(records),
         "difference_tables": difference_tables(records, page.across),
         "full_table": full_table(records),
         "glossary": page.glossary,

@@ -32,6 +32,7 @@ def records_of(results: Results) -> Records:
         {name: table for name, table in details.items() if not table.is_empty()},
         page.keys,
         results.study.kind.headings(),
+        tidy(results.tuned()),
     )
 
 
