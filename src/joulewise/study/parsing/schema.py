@@ -155,7 +155,16 @@ def _source_schema(section: Section, source: Source, *, partial: bool) -> Json:
 
 def _or_sweep(value: Json) -> Json:
     """The schema of one value, or of a list of such values."""
-    return _either(value, lambda plain: {"type": "array", "items": plain, "minItems": 1})
+    return _either(value, lambda plain: {"type": "array", "items": plain, "minItems": 1}, _range_schema)
+
+
+def _range_schema(plain: Json) -> Json:
+    """The schema of a range of values, nothing where they are no numbers."""
+    if plain.get("type") not in ("integer", "number") and "format" not in plain:
+        return {}
+    ends = dict.fromkeys(("from", "to"), plain)
+    properties = {**ends, "log": {"type": "boolean"}}
+    return {"type": "object", "properties": properties, "required": list(ends), "additionalProperties": False}
 
 
 def _or_text(value: Json, name: str) -> Json:
@@ -164,11 +173,11 @@ def _or_text(value: Json, name: str) -> Json:
     return _either(value, lambda _plain: {"type": "string", "pattern": text.pattern}) if text else value
 
 
-def _either(value: Json, other: Callable[[Json], Json]) -> Json:
+def _either(value: Json, *others: Callable[[Json], Json]) -> Json:
     """The schema of a value, or of what else may stand in its place."""
     told: Json = {key: value[key] for key in ("description", "default") if key in value}
     plain = {key: part for key, part in value.items() if key not in told}
-    return {**told, "anyOf": [plain, other(plain)]}
+    return {**told, "anyOf": [plain, *filter(None, (other(plain) for other in others))]}
 
 
 def _tidy(value: Json, default: str) -> Json:

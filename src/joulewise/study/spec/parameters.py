@@ -129,6 +129,16 @@ def table_of(hint: Any) -> InlineTable | None:
     return next((mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, InlineTable)), None)
 
 
+def is_number(hint: Any) -> bool:
+    """Whether a field is one number, with a unit or without."""
+    return _bare(hint) in (int, float) and not text_of(hint)
+
+
+def is_whole(hint: Any) -> bool:
+    """Whether a field is a whole number."""
+    return _bare(hint) is int
+
+
 def text_of(hint: Any) -> OrText | None:
     """What marks a field as one in whose place there may be text, if it is one."""
     return next((mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, OrText)), None)
