@@ -120,6 +120,8 @@ A study is a TOML file. It has a heading, the sections `[system]` and `[workload
 
 `[supply]` may be left out. So may `[system]` where a log of jobs describes its machine. Quantities are text with a
 unit ("10 min", "66 W", "1.11 GJ"). A list in place of a single value is a sweep. Several lists make every combination.
+A range in place of a number, such as `{ from = 1.0, to = 4.0, log = true }`, is drawn from as often as `samples` says.
+`[tune]` chooses swept values by trials of their own.
 A key whose value is a list is swept by a list of lists. `[[variant]]` gives named combinations, which replace values of
 the sections. Files are named relative to the study. `joulewise schema` prints the JSON schema, with which editors
 complete and check study files. The works named here are in the [bibliography](../bibliography.md)."""

@@ -63,11 +63,11 @@ def test_samples_of_several_sections_go_together_and_lists_multiply_them() -> No
 
 def test_quantities_and_whole_numbers_have_ranges_too() -> None:
     supply = '[supply]\nbudget = { from = "1 GJ", to = "2 GJ" }\n'
-    study = sampled(lambda text: text.replace("= 150", "= { from = 25, to = 28 }") + supply)
+    study = sampled(lambda text: text.replace("task_types = 12", "task_types = { from = 12, to = 15 }", 1) + supply)
     budgets = {point.supply.parameters.budget_j for point in study.points}
     assert sorted(math.floor((value - 1e9) / 1.25e8) for value in budgets) == list(range(8))
-    tasks = [point.workload.parameters.tasks_per_day for point in study.points]
-    assert {(value, tasks.count(value)) for value in tasks} == {(25, 4), (26, 4), (27, 4), (28, 4)}
+    types = [point.system.parameters.task_types for point in study.points]
+    assert {(value, types.count(value)) for value in types} == {(12, 4), (13, 4), (14, 4), (15, 4)}
 
 
 @given(st.floats(1e-3, 1e6), st.floats(1.001, 1e6), st.booleans(), st.integers(1, 40), st.integers(0, 5))

@@ -99,7 +99,7 @@ def _keys_of(prefix: str, source: str, owner: type, *, is_swept: bool) -> Iterat
             kind=parameters.kind_of(field.name, hint),
             default=_default(field, hint),
             meaning=field.metadata["help"],
-            column=prefix + field.name if prefix else "",
+            column=prefix + field.name if is_swept else "",
             is_swept=is_swept,
         )
 
