@@ -146,7 +146,10 @@ def test_the_most_that_were_made_is_said_too(tmp_path: Path) -> None:
 def test_the_estimate_tells_the_least_and_the_most(tmp_path: Path) -> None:
     before = estimate(queue(), tmp_path)
     assert (before.n_runs_least, before.n_runs, before.n_missing_least, before.n_missing) == (10, 80, 10, 80)
-    assert "10 to 80 (2 points, 40 trials at most; what comes out decides)" in dict(before.lines(tmp_path)).values()
+    assert (
+        "10 to 80 (2 points, judged by 40 trials at most; what comes out decides)"
+        in dict(before.lines(tmp_path)).values()
+    )
     height = run_study(queue(), tmp_path, 1).runs.height
     after = estimate(queue(), tmp_path)
     assert (after.n_runs_least, after.n_runs, after.n_missing) == (height, height, 0)
@@ -195,3 +198,16 @@ def test_trials_say_how_many_there_are_at_most(text: str, most: int) -> None:
     study = queue(f'"{text}"')
     assert (study.heading.trials, study.until and study.until.percent) == (most, 0.5)
     assert first_shares(study) == (Share(5),) * 2
+
+
+def test_a_study_whose_runs_all_fail_ends_after_the_first_look_and_claims_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object) -> None:
+        raise ZeroDivisionError
+
+    study = queue()
+    monkeypatch.setattr(type(study.kind), "compute", failing)
+    results = run_study(study, tmp_path, 1)
+    assert (results.failed.height, results.notes) == (10, ())
+    assert open_results(tmp_path).tuned().is_empty()

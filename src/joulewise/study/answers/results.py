@@ -61,7 +61,10 @@ class Results:
     @property
     def notes(self) -> tuple[str, ...]:
         """What is to be said of how many trials were made, for people; nothing where the study says it."""
-        study, told = self.study, self.told()
+        study = self.study
+        if not study.grows:
+            return ()
+        told = self.told()
         shares = rounds.shares_of(study, told)
         said: list[str] = []
         if study.tuning:
@@ -73,7 +76,7 @@ class Results:
     @property
     def judged(self) -> pl.DataFrame:
         """The runs that tell how good points are: all but those that tuned."""
-        return self.runs.filter(pl.col("trial") < FIRST_TUNING)
+        return self.runs.filter(pl.col("trial") < FIRST_TUNING) if self.study.tuning else self.runs
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -86,7 +89,10 @@ class Results:
 
         No rows where nothing was tuned.
         """
-        columns = [*self.axes, *(self.study.tuning.keys if self.study.tuning else ())]
+        tuning = self.study.tuning
+        if tuning is None or self._tuning_metric not in self.runs.columns:
+            return pl.DataFrame()
+        columns = [*self.axes, *tuning.keys]
         metric, is_tuning = pl.col(self._tuning_metric), pl.col("trial") >= FIRST_TUNING
         points = (
             self.told()

@@ -156,10 +156,12 @@ def worlds_of(study: Study, shares: Shares, told: pl.DataFrame) -> list[WorldSoF
 
 
 def stopping_words(study: Study, until: Until, shares: Shares, told: pl.DataFrame) -> Iterator[str]:
-    """When trials stopped and why, for people."""
-    worlds = worlds_of(study, shares, told)
+    """When trials stopped and why, for people; nothing where no run came out."""
+    worlds, column = worlds_of(study, shares, told), headline(study.kind, told)
+    if column.name not in told.columns or not told[column.name].count():
+        return
     sure = [world for world in worlds if world.doubt_percent <= until.percent]
-    unit = "points" if headline(study.kind, told).unit == "%" else "%"
+    unit = "points" if column.unit == "%" else "%"
     known = "means are" if not study.kind.has_best else "the best is told from the others, or its lead is"
     if sure:
         least, most = min(world.n_trials for world in sure), max(world.n_trials for world in sure)

@@ -57,7 +57,8 @@ class Estimate:
     def _shape(self) -> str:
         """What the runs are of."""
         if self.grows:
-            return f"{count(self.n_points, 'point')}, {count(self.n_trials, 'trial')} at most; what comes out decides"
+            is_open = "; what comes out decides" if self.n_runs_least < self.n_runs else ""
+            return f"{count(self.n_points, 'point')}, judged by {count(self.n_trials, 'trial')} at most{is_open}"
         once = "" if self.n_runs == self.n_points * self.n_trials else "; points without chance once"
         return f"{count(self.n_points, 'point')} x {count(self.n_trials, 'trial')}{once}"
 
