@@ -42,8 +42,8 @@ def test_a_sound_file_gives_resolved_points_in_a_fixed_order() -> None:
 BAD: dict[str, tuple[Callable[[str], str], str]] = {
     "unknown key at the top": (
         lambda text: "trils = 3\n" + text,
-        "study.toml: trils: there is no such key; must be one of name, description, seed, trials, keep, bound, system, "
-        "workload, supply, manager, scheduler, optimise, variant; did you mean 'trials'?",
+        "study.toml: trils: there is no such key; must be one of name, description, seed, trials, samples, keep, "
+        "bound, system, workload, supply, manager, scheduler, optimise, variant, tune; did you mean 'trials'?",
     ),
     "unknown section": (lambda text: text + "[managr]\nx = 1", "study.toml: managr: there is no such key"),
     "unknown key in a section": (

@@ -16,13 +16,14 @@ MEASURE = "measure"
 _HEADING = """\
 # A Joulewise study. Check it with `joulewise check {file}`, run it with `joulewise run {file}`.
 # Durations, powers and energies are text with a unit ("10 min", "66 W", "1.11 GJ").
-# A list where one value may stand is a sweep; several lists make every combination.
+# A list where one value may stand is a sweep; several lists make every combination. So is {{ from = 1.0, to = 4.0 }},
+# with `samples = 30` below. [tune] chooses swept values by trials of their own before others judge them.
 # `joulewise explain KEY` tells more about any key, `joulewise list keys` names them all.
 
 name = "{name}"               # also the name of the results folder
 description = ""
 seed = 0                     # the same seed gives the same results, on any number of processors
-trials = 3                   # every combination is drawn this many times; intervals come from them
+trials = 3                   # every combination is drawn this many times; or "until 0.5 %, at most 200"
 keep = "first"               # detail tables of the first trial ("all", "none")
 """
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from joulewise.cli.output import note, print_table, say
 from joulewise.errors import as_written
-from joulewise.present.formats import key_name, key_value
+from joulewise.present.formats import OF_TUNING, key_name, key_value
 from joulewise.study.answers.statistics import TIED
 from joulewise.units import count, duration
 
@@ -34,7 +34,7 @@ def show_summary(results: Results, page: Path | None) -> None:
     """Print what matters most at every point, what was found, and where everything is."""
     from joulewise.study.answers.overview import Overview, is_large
 
-    kind, axes, large = results.study.kind, results.study.axes, is_large(results)
+    kind, axes, large = results.study.kind, results.axes, is_large(results)
     summary = Overview(results).best() if large else results.summary()
     headline, *others = _ranked(kind.shown(), summary)
     rows = [row for row in summary.iter_rows(named=True) if row["metric"] == headline.name]
@@ -52,12 +52,32 @@ def show_summary(results: Results, page: Path | None) -> None:
         say(_TIES)
     if headline.unit == "%" and any(map(_is_beyond, rows)):
         say(_TOO_FEW)
-    for sentence in () if large else kind.sentences(results.runs, axes):
+    _show_tuned(results)
+    for sentence in results.notes:
+        say(sentence)
+    for sentence in () if large else kind.sentences(results.judged, axes):
         say(sentence)
     n_runs = count(results.n_runs, "run")
     print(f"{n_runs}, {duration(results.seconds)} of computing. Results: {results.folder}")
     if page is not None:
         print(f"Report:  {page}")
+
+
+def _show_tuned(results: Results) -> None:
+    """Print what was chosen, by the trials that tuned and by those that judge."""
+    tuning, found = results.study.tuning, results.tuned()
+    if tuning is None or found.is_empty():
+        return
+    headings = _headings(tuple(name for name in found.columns if name in results.study.axes)) | OF_TUNING
+    rows = [
+        {headings[key]: _number(value) if key in OF_TUNING else cell_of(key, value) for key, value in row.items()}
+        for row in found.head(_MOST_ROWS).iter_rows(named=True)
+    ]
+    print_table(f"What was tuned: {', '.join(map(key_name, tuning.keys))}", rows, numbers=tuple(OF_TUNING.values()))
+
+
+def _number(value: float | None) -> str | None:
+    return None if value is None else f"{value:.4g}"
 
 
 def _spread(rows: Sequence[Mapping[str, Any]]) -> str:

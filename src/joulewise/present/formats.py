@@ -12,6 +12,14 @@ _MINUS = "\N{MINUS SIGN}"
 THIN = "\N{NARROW NO-BREAK SPACE}"
 _MAX_DECIMALS = 6
 
+OF_TUNING = {
+    "tuning_trials": "trials that tuned",
+    "tuning_mean": "mean by them",
+    "judging_trials": "trials that judge",
+    "judging_mean": "mean by these",
+}
+"""What a table of tuned values says beside them."""
+
 
 def is_missing(value: object) -> bool:
     """True for None and NaN."""

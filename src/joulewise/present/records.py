@@ -59,7 +59,8 @@ class StudyInfo:
 
     `axes` are the swept keys in the order of the study file; `source` is that file's text; `seconds` is the
     wall-clock time of the runs; `study_hash` identifies file and inputs; `n_failed` counts runs without a
-    result; `made_at` is the instant of the report, written as it should be read; `kind` names what the runs do.
+    result; `made_at` is the instant of the report, written as it should be read; `kind` names what the runs do; `notes`
+    are sentences on how many trials were made, where what came out decided that.
     """
 
     name: str
@@ -77,6 +78,7 @@ class StudyInfo:
     n_failed: int = 0
     deterministic: bool = True
     kind: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ class Records:
     `frames`: the detail tables of the kept runs by name: `run`, whose keys are looked up in `runs`, and their columns.
     `keys`: how the keys of this kind of study are spoken of; a key without a row is read out from its own name.
     `headings`: the metrics of this kind of study, without their levels, and what stands over them in a table.
+    `tuned`: the values that were chosen, as `Results.tuned` has them; no rows where nothing was tuned.
     """
 
     study: StudyInfo
@@ -104,6 +107,7 @@ class Records:
     frames: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     keys: Mapping[str, Key] = field(default_factory=dict)
     headings: Mapping[str, str] = field(default_factory=dict)
+    tuned: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     def frame(self, name: str) -> pl.DataFrame:
         """A detail table of the kept runs; empty, without columns, where none was kept."""

@@ -19,7 +19,7 @@ from joulewise.present.overview import figures as overview_figures
 from joulewise.present.overview import findings, tables, titles
 from joulewise.present.page import drawings, page_of
 from joulewise.present.records import Records
-from joulewise.present.tables import difference_tables, full_table
+from joulewise.present.tables import difference_tables, full_table, tuned_tables
 from joulewise.processes import give_back_memory
 from joulewise.study.answers.overview import Overview
 from joulewise.units import count, duration
@@ -89,6 +89,7 @@ def draft_of(records: Records) -> Draft:
     values = {
         "findings": page.findings(records),
         "main_tables": page.tables(records),
+        "tuned_tables": tuned_tables(records),
         "difference_tables": difference_tables(records, page.across),
         "full_table": full_table(records),
     }

@@ -28,10 +28,11 @@ def records_of(results: Results) -> Records:
     details = {name: results.details(name, columns) for name, columns in page.frames.items()}
     return Records(
         _info(results),
-        tidy(results.runs),
+        tidy(results.judged),
         tidy(results.summary()),
         tidy(results.differences(list(WHOLES))),
         frames={name: table for name, table in details.items() if not table.is_empty()},
+        tuned=tidy(results.tuned()),
         **_words(results),
     )
 
@@ -124,8 +125,8 @@ def _info(results: Results) -> StudyInfo:
     return StudyInfo(
         name=study.name,
         seed=study.heading.seed,
-        trials=study.heading.trials,
-        axes=study.axes,
+        trials=results.n_trials,
+        axes=results.axes,
         source=study.source,
         version=about["joulewise"],
         description=study.heading.description,
@@ -137,4 +138,5 @@ def _info(results: Results) -> StudyInfo:
         n_failed=results.failed.height,
         deterministic=not any(map(study.kind.is_timed, study.points)),
         kind=study.kind.name,
+        notes=results.notes,
     )

@@ -11,6 +11,7 @@ import polars as pl
 
 from joulewise.present.formats import (
     MISSING,
+    OF_TUNING,
     UNITS_OF,
     decimals_for,
     fixed,
@@ -155,6 +156,25 @@ def full_table(records: Records) -> Table:
     """Every metric at every point of the study, at most MAX_ROWS points."""
     metrics = records.summary["metric"].unique(maintain_order=True).to_list()
     return points_table(records, metrics, "All metrics at every point")
+
+
+def tuned_tables(records: Records) -> list[Table]:
+    """The values that were chosen, by the trials that chose them and by those that judge them; none without any."""
+    if records.tuned.is_empty():
+        return []
+    means = [name for name in records.tuned.columns if name in OF_TUNING]
+    first, *rest = [name for name in records.tuned.columns if name not in OF_TUNING]
+    columns = (*(sentence(records.title(key)) for key in rest), *(sentence(OF_TUNING[name]) for name in means))
+    rows = tuple(
+        (
+            records.label(first, row[first]),
+            tuple(Cell(records.label(key, row[key]), WORDS) for key in rest)
+            + tuple(Cell(MISSING if row[name] is None else f"{row[name]:.4g}") for name in means),
+        )
+        for row in records.tuned.head(MAX_ROWS).iter_rows(named=True)
+    )
+    note = "A mean by the trials that chose a value is likely too good; all else on this page is of those that judge."
+    return [Table("What was tuned", sentence(records.title(first)), columns, rows, note)]
 
 
 def measured_table(records: Records, metrics: Sequence[str], caption: str) -> list[Table]:

@@ -33,7 +33,7 @@ class Overview:
     def metrics(self) -> list[Column]:
         """What people see first, as far as runs have it; by the first of them points are ranked."""
         there = [column for column in self.results.study.kind.shown() if column.name in self.results.columns]
-        counts = self.results.scan().select(pl.col(column.name).count() for column in there).collect()
+        counts = self.results.judging().select(pl.col(column.name).count() for column in there).collect()
         return [column for column in there if counts[column.name].item()]
 
     def means(self, keys: Sequence[str], metric: str) -> pl.DataFrame:
@@ -42,16 +42,16 @@ class Overview:
         Trials are what is drawn at random, so that the interval is over the means of trials.
         """
         value = pl.col(metric).cast(pl.Float64).mean()
-        of_trials = self.results.scan().group_by([*keys, "trial"]).agg(value).sort(*keys, "trial", nulls_last=True)
+        of_trials = self.results.judging().group_by([*keys, "trial"]).agg(value).sort(*keys, "trial", nulls_last=True)
         return statistics.summary(of_trials, keys, [metric]).drop("metric")
 
     def best(self, n: int = BEST) -> pl.DataFrame:
         """The points with the highest mean of the first metric, best first, as `Results.summary` tells them."""
-        axes, metrics = self.results.study.axes, [column.name for column in self.metrics]
+        axes, metrics = self.results.axes, [column.name for column in self.metrics]
         mean = pl.col(metrics[0]).cast(pl.Float64).mean().alias("_mean")
-        ranked = self.results.scan().group_by(axes, maintain_order=True).agg(mean).collect()
+        ranked = self.results.judging().group_by(axes, maintain_order=True).agg(mean).collect()
         best = ranked.drop_nulls("_mean").sort("_mean", descending=True, maintain_order=True).head(n)
-        runs = self.results.scan().select(*axes, *metrics)
+        runs = self.results.judging().select(*axes, *metrics)
         there = runs.join(best.lazy(), on=axes, how="semi", nulls_equal=True)
         found = statistics.summary(there, axes, metrics)
         return best.select(axes).join(found, on=axes, how="left", nulls_equal=True, maintain_order="left")
@@ -59,5 +59,5 @@ class Overview:
     @cached_property
     def values(self) -> dict[str, pl.Series]:
         """The values of each swept key."""
-        of = self.results.scan()
-        return {axis: of.select(pl.col(axis).unique().sort()).collect()[axis] for axis in self.results.study.axes}
+        of = self.results.judging()
+        return {axis: of.select(pl.col(axis).unique().sort()).collect()[axis] for axis in self.results.axes}

@@ -13,12 +13,17 @@ import polars as pl
 from joulewise.errors import InputError, Problem
 from joulewise.parquet import is_whole
 from joulewise.reading import damaged
-from joulewise.study.answers import statistics
+from joulewise.study.answers import rounds, statistics
 from joulewise.study.answers.rows import check_runs
+from joulewise.study.answers.tuned import tuning_words
 from joulewise.study.parsing.study import VARIANT, Study, parse_study, read_source
-from joulewise.study.spec.column import RECORDS
+from joulewise.study.spec.column import RECORDS, Column
+from joulewise.study.spec.trials import FIRST_TUNING
 from joulewise.study.store.reading import check_columns
 from joulewise.study.store.store import DONE, FAILED, MARKER, Store, Tables
+
+_JUDGES = pl.col("trial") < FIRST_TUNING
+"""Which runs tell how good points are, where others tuned."""
 
 
 @dataclass(frozen=True)
@@ -68,32 +73,112 @@ class Results:
     @cached_property
     def varying(self) -> tuple[str, ...]:
         """The swept keys that take more than one value."""
-        n_values = self.scan().select(pl.col(axis).n_unique() for axis in self.study.axes).collect()
-        return tuple(axis for axis in self.study.axes if n_values[axis].item() > 1)
+        n_values = self.judging().select(pl.col(axis).n_unique() for axis in self.axes).collect()
+        return tuple(axis for axis in self.axes if n_values[axis].item() > 1)
 
     @property
     def compared(self) -> str:
         """The axis whose values are compared: the kind's main one if it varies, else the variant, else the first."""
         first = (self.study.kind.main_axis, VARIANT, *self.varying)
-        return next((axis for axis in first if axis in self.varying), self.study.axes[0])
+        return next((axis for axis in first if axis in self.varying), self.axes[0])
+
+    @property
+    def headline(self) -> Column:
+        """What people see first of each run."""
+        return rounds.headline(self.study.kind, self.judged)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of how many trials were made, for people; nothing where the study says it."""
+        study = self.study
+        if not study.grows:
+            return ()
+        told = self.told()
+        shares = rounds.shares_of(study, told)
+        said: list[str] = []
+        if study.tuning:
+            said += tuning_words(study, study.tuning, shares, self._tuning_metric)
+        if study.until:
+            said += rounds.stopping_words(study, study.until, shares, told)
+        return tuple(said)
+
+    @property
+    def judged(self) -> pl.DataFrame:
+        """The runs that tell how good points are: all but those that tuned."""
+        return self.runs.filter(_JUDGES) if self.study.tuning else self.runs
+
+    def judging(self) -> pl.LazyFrame:
+        """The same, for questions that need not have all of them in memory."""
+        return self.scan().filter(_JUDGES) if self.study.tuning else self.scan()
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The swept columns that are compared: where values were tuned, they follow from the others."""
+        tuned = self.study.tuning.keys if self.study.tuning else ()
+        return tuple(axis for axis in self.study.axes if axis not in tuned) or self.study.axes[:1]
+
+    def tuned(self) -> pl.DataFrame:
+        """What was chosen: the axes, the tuned columns, and the mean of the metric by trials that tuned and that judge.
+
+        No rows where nothing was tuned.
+        """
+        tuning = self.study.tuning
+        if tuning is None or self._tuning_metric not in self.runs.columns:
+            return pl.DataFrame()
+        columns = [*self.axes, *tuning.keys]
+        metric, is_tuning = pl.col(self._tuning_metric), pl.col("trial") >= FIRST_TUNING
+        points = (
+            self.told()
+            .group_by("point", maintain_order=True)
+            .agg(
+                *(pl.col(name).first() for name in dict.fromkeys(columns)),
+                tuning_trials=is_tuning.sum(),
+                tuning_mean=metric.filter(is_tuning).mean(),
+                judging_trials=(~is_tuning).sum(),
+                judging_mean=metric.filter(~is_tuning).mean(),
+            )
+        )
+        return points.filter((pl.col("tuning_trials") > 0) & (pl.col("judging_trials") > 0)).drop("point")
+
+    @property
+    def _tuning_metric(self) -> str:
+        tuning = self.study.tuning
+        return rounds.tuning_metric(self.study, tuning, self.runs) if tuning else self.headline.name
+
+    @property
+    def n_trials(self) -> int:
+        """How many trials were made at most at a point, or, where that was not left open, asked for."""
+        return self.judged["trial"].n_unique() if self.study.grows else self.study.heading.trials
+
+    def told(self) -> pl.DataFrame:
+        """The runs with the number of their `point` in the study."""
+        points = pl.Series("point", rounds.points_of(self.runs["trial"].to_list()), pl.UInt32)
+        return self.runs.with_columns(points)
 
     def summary(self, metrics: Sequence[str] | None = None) -> pl.DataFrame:
         """Mean and 95 % interval of every metric, or of these, at every point."""
-        return statistics.summary(self.scan(), self.study.axes, self._chosen(metrics))
+        return statistics.summary(self.judging(), self.axes, self._chosen(metrics), self._error)
 
     def differences(self, metrics: Sequence[str] | None = None) -> pl.DataFrame:
         """Paired differences of every metric, or of these, between the values of the compared axis."""
-        return statistics.differences(self.runs, self.study.axes, self._chosen(metrics), self.compared)
+        return statistics.differences(self.judged, self.axes, self._chosen(metrics), self.compared, self._error)
 
     def leaders(self, metric: str) -> pl.DataFrame:
         """The points that are best in their world, and those that trials do not tell apart from them."""
-        return statistics.leaders(self.runs, self.study.axes, metric)
+        return statistics.leaders(self.judged, self.axes, metric, self._error)
+
+    @property
+    def _error(self) -> statistics.Error:
+        return statistics.at_looks if self.study.until else statistics.once
 
     def details(self, table: str, columns: Iterable[str] | None = None) -> pl.DataFrame:
-        """A detail table of all kept runs: run, then its columns, or these of them; names as text where runs differ."""
+        """A detail table of all kept runs that judge: run, then its columns, or these of them.
+
+        Names are text where runs differ.
+        """
         store = Store(self.folder)
         stored = pl.DataFrame({"run": sorted(store.detail_keys(table))}, schema={"run": pl.String})
-        kept = self.scan().select("run").unique(maintain_order=True).collect().join(stored, on="run", how="semi")
+        kept = self.judging().select("run").unique(maintain_order=True).collect().join(stored, on="run", how="semi")
         named = [
             self._detail(store.detail_file(table, key), table, columns).select(pl.lit(key).alias("run"), pl.all())
             for key in kept["run"]

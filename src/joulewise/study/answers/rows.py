@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from joulewise.errors import InputError
 from joulewise.reading import damaged
+from joulewise.study.answers.rounds import points_of, shares_of
 from joulewise.study.parsing.study import Study
 from joulewise.study.searches.judging import judge_cells
 from joulewise.study.spec.column import FIRST_COLUMNS, RUNS, Column
+from joulewise.study.spec.parts import Point
 from joulewise.study.spec.run import Run
+from joulewise.study.spec.trials import Share, stage_of
 from joulewise.study.store.reading import KEY, check_columns
 from joulewise.study.store.store import DONE, FAILED
 from joulewise.study.store.tables import is_study_key, said_table
@@ -43,11 +46,27 @@ def check_runs(path: Path, table: pl.LazyFrame, study: Study) -> None:
 
 def _runs(study: Study, trials: Sequence[Any]) -> Iterator[Run]:
     """The runs of which there must be rows; points that are run once, as nothing is random there, are told by these."""
+    for point, share in _grown(study, trials) if study.grows else _points(study, trials):
+        for trial in share.numbers():
+            stage = stage_of(trial) if study.tuning else ""
+            yield Run("", "", point, study.heading.seed, trial, False, "", stage=stage)
+
+
+def _points(study: Study, trials: Sequence[Any]) -> Iterator[tuple[Point, Share]]:
     at = 0
     for point in study.points:
         n_trials = study.heading.trials if trials[at + 1 : at + 2] == [1] else 1
-        yield from (Run("", "", point, study.heading.seed, trial, False, "") for trial in range(n_trials))
+        yield point, Share(n_trials)
         at += n_trials
+
+
+def _grown(study: Study, trials: Sequence[Any]) -> Iterator[tuple[Point, Share]]:
+    """Points with as many trials as they have rows: how many these should be, `verify` finds out."""
+    import polars as pl
+
+    told = pl.DataFrame({"point": points_of(trials), "trial": trials}, strict=False)
+    shares = shares_of(study, told)
+    return ((point, share if share.n_trials else Share(1)) for point, share in zip(study.points, shares, strict=True))
 
 
 def _other_number(path: Path, found: int, wanted: int) -> InputError:

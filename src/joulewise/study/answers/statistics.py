@@ -1,27 +1,45 @@
-"""Means with 95 % Student intervals over trials, and differences between policies on equal trials."""
+"""Means with 95 % Student intervals over trials, and differences between policies on equal trials.
+
+Where trials stop by themselves, intervals are wider: they hold at all looks together.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
 import polars as pl
 
-from joulewise.confidence import student_quantile
+from joulewise.confidence import CONFIDENCE, error_at_look, student_quantile
 
 POLICY = "manager.policy"
 BEST, TIED = "best", "tied"
 """How a point stands among those of its world."""
 
+Error = Callable[[int, int], float]
+"""The chance with which an interval may miss, from the number of its trials and of the points that it is among."""
 
-def summary(runs: pl.DataFrame | pl.LazyFrame, axes: Sequence[str], metrics: Sequence[str]) -> pl.DataFrame:
+
+def once(_n: int, _n_among: int) -> float:
+    """The error of an interval that is looked at once, whatever it is among."""
+    return 1 - CONFIDENCE
+
+
+def at_looks(n: int, n_among: int) -> float:
+    """The error of an interval that was looked at before, of all pairs of points: which are looked at, follows."""
+    return error_at_look(n) / max(n_among * (n_among - 1) // 2, 1)
+
+
+def summary(
+    runs: pl.DataFrame | pl.LazyFrame, axes: Sequence[str], metrics: Sequence[str], error: Error = once
+) -> pl.DataFrame:
     """Mean and interval of each metric at each point: the axes, then metric, mean, low, high, n.
 
     Runs without a value (failed ones) are left out; with one trial the interval is null. The order is that of
     the runs. A lazy table is read a few columns at a time.
     """
-    found = [_moments(runs.lazy(), axes, some) for some in _some_at_a_time(metrics)]
-    return _intervals(pl.concat(list(chain.from_iterable(found))), [*axes, "metric"]) if found else _no_summary(axes)
+    tables = list(chain.from_iterable(_moments(runs.lazy(), axes, some) for some in _some_at_a_time(metrics)))
+    return _intervals(pl.concat(tables), [*axes, "metric"], error) if tables else _no_summary(axes)
 
 
 _AT_A_TIME = 16
@@ -44,7 +62,7 @@ def _moments(runs: pl.LazyFrame, axes: Sequence[str], metrics: Sequence[str]) ->
         .collect()
     )
     for name in metrics:
-        of_one = wide.select(*axes, pl.lit(name).alias("metric"), pl.col(f"of {name}").struct.unnest())
+        of_one = wide.select(*axes, pl.lit(name).alias("metric"), pl.col(f"of {name}").struct.unnest(), _among=2)
         yield of_one.filter(pl.col("n") > 0)
 
 
@@ -54,7 +72,7 @@ def _no_summary(axes: Sequence[str]) -> pl.DataFrame:
 
 
 def differences(
-    runs: pl.DataFrame, axes: Sequence[str], metrics: Sequence[str], compared: str = POLICY
+    runs: pl.DataFrame, axes: Sequence[str], metrics: Sequence[str], compared: str = POLICY, error: Error = once
 ) -> pl.DataFrame:
     """Mean difference between every two values of the compared axis on equal trials, and its interval.
 
@@ -71,17 +89,17 @@ def differences(
     )
     keys = [*axes, "against", "metric"]
     means = pairs.group_by(keys, maintain_order=True).agg(_base=pl.col("subtracted").mean())
-    found = _with_intervals(pairs, keys).join(means, on=keys, nulls_equal=True, maintain_order="left")
+    found = _with_intervals(pairs, keys, error).join(means, on=keys, nulls_equal=True, maintain_order="left")
     percent = pl.when(pl.col("_base") != 0).then(100 * pl.col("mean") / pl.col("_base"))
     return found.with_columns(percent=percent).drop("_base")
 
 
-def leaders(runs: pl.DataFrame, axes: Sequence[str], metric: str) -> pl.DataFrame:
+def leaders(runs: pl.DataFrame, axes: Sequence[str], metric: str, error: Error = once) -> pl.DataFrame:
     """The best point of each world and its ties, as `gaps` tells them: the axes and `standing`, BEST or TIED."""
-    return gaps(runs, axes, metric).drop_nulls("standing").select(*axes, "standing")
+    return gaps(runs, axes, metric, error).drop_nulls("standing").select(*axes, "standing")
 
 
-def gaps(runs: pl.DataFrame, axes: Sequence[str], metric: str) -> pl.DataFrame:
+def gaps(runs: pl.DataFrame, axes: Sequence[str], metric: str, error: Error = once) -> pl.DataFrame:
     """How far points are from the best of their world on equal trials: the axes, mean, low, high, n and `standing`.
 
     Points are of one world if they met the same systems, work and supplies. The best has the highest mean of the
@@ -103,9 +121,9 @@ def gaps(runs: pl.DataFrame, axes: Sequence[str], metric: str) -> pl.DataFrame:
     values = _long(_on_all_trials(met, axes, ["_world"]), [*axes, "_world"], [metric])
     tops = values.join(best, on=axes, how="semi", nulls_equal=True).select("_world", "trial", top="value")
     pairs = values.join(tops, on=["_world", "trial"], maintain_order="left").with_columns(
-        value=pl.col("value") - pl.col("top")
+        value=pl.col("value") - pl.col("top"), n_among=pl.struct(axes).n_unique().over("_world")
     )
-    behind = _with_intervals(pairs, axes).join(
+    behind = _with_intervals(pairs, axes, error).join(
         best.select(*axes, _first=True), on=axes, how="left", nulls_equal=True, maintain_order="left"
     )
     is_tied = pl.coalesce("high", "mean") >= 0
@@ -127,16 +145,21 @@ def _long(runs: pl.DataFrame, axes: Sequence[str], metrics: Sequence[str]) -> pl
     return long.filter(pl.col("value").is_not_null() & pl.col("value").is_not_nan())
 
 
-def _with_intervals(values: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+def _with_intervals(values: pl.DataFrame, keys: Sequence[str], error: Error) -> pl.DataFrame:
+    """Mean and interval of the values of equal keys; where nothing is said, they are among two points."""
+    among = pl.col("n_among").first() if "n_among" in values.columns else pl.lit(2)
     grouped = values.group_by(keys, maintain_order=True).agg(
-        mean=pl.col("value").mean(), _deviation=pl.col("value").std(), n=pl.len()
+        mean=pl.col("value").mean(), _deviation=pl.col("value").std(), n=pl.len(), _among=among
     )
-    return _intervals(grouped, keys)
+    return _intervals(grouped, keys, error)
 
 
-def _intervals(grouped: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Means with their intervals, from deviations and numbers of values."""
-    quantiles = {n: student_quantile(n) for n in grouped["n"].unique()}
-    half = pl.col("n").replace_strict(quantiles, return_dtype=pl.Float64) * pl.col("_deviation") / pl.col("n").sqrt()
-    with_bounds = grouped.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half)
+def _intervals(grouped: pl.DataFrame, keys: Sequence[str], error: Error) -> pl.DataFrame:
+    """Means with their intervals, from deviations, numbers of values and of the points that they are among."""
+    sizes = grouped.select("n", "_among").unique()
+    quantiles = [student_quantile(n, error(n, n_among)) for n, n_among in sizes.iter_rows()]
+    sizes = sizes.with_columns(_quantile=pl.Series(quantiles, dtype=pl.Float64))
+    half = pl.col("_quantile") * pl.col("_deviation") / pl.col("n").sqrt()
+    found = grouped.join(sizes, on=["n", "_among"], maintain_order="left")
+    with_bounds = found.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half)
     return with_bounds.select(*keys, "mean", "low", "high", "n")

@@ -14,6 +14,8 @@ from joulewise.study.kinds.systems import all_sections
 from joulewise.study.parsing.study import Heading
 from joulewise.study.spec import parameters
 from joulewise.study.spec.source import Section, Source
+from joulewise.study.spec.trials import TUNE
+from joulewise.study.spec.tuning import Tuning
 
 _SHOWN: dict[str, Callable[[float], str]] = {
     "_s": lambda value_s: units.duration(value_s) if value_s else "0 s",
@@ -43,13 +45,14 @@ class StudyKey:
 def study_keys() -> tuple[StudyKey, ...]:
     """Every key of a study file, in the order in which a file has them."""
     heading = tuple(_keys_of("", "", Heading, is_swept=False))
+    tuning = tuple(_keys_of(f"{TUNE}.", "", Tuning, is_swept=False))
     sections = (
         key
         for section in all_sections().values()
         for source in section.sources.values()
         for key in _keys_of(f"{section.name}.", _shown_source(section, source), source.parameters, is_swept=True)
     )
-    return (*heading, *_selector_keys(), *sections)
+    return (*heading, *_selector_keys(), *sections, *tuning)
 
 
 def json_schema() -> Json:
@@ -74,8 +77,9 @@ def json_schema() -> Json:
         "title": "Joulewise study",
         "type": "object",
         "properties": {
-            **{name: _tidy(heading["properties"][name], default) for name, default in defaults.items()},
+            **{name: _or_text(_tidy(heading["properties"][name], default), name) for name, default in defaults.items()},
             **sections,
+            TUNE: _tuning_schema(),
             "variant": {"type": "array", "items": variant, "minItems": 1},
         },
         "required": ["name"],
@@ -95,9 +99,17 @@ def _keys_of(prefix: str, source: str, owner: type, *, is_swept: bool) -> Iterat
             kind=parameters.kind_of(field.name, hint),
             default=_default(field, hint),
             meaning=field.metadata["help"],
-            column=prefix + field.name if prefix else "",
+            column=prefix + field.name if is_swept else "",
             is_swept=is_swept,
         )
+
+
+def _tuning_schema() -> Json:
+    found = parameters.model_of(Tuning).model_json_schema()["properties"]
+    defaults = {key.path.partition(".")[2]: key.default for key in _keys_of(f"{TUNE}.", "", Tuning, is_swept=False)}
+    properties = {name: _tidy(value, defaults[name]) for name, value in found.items()}
+    description = "values that trials of their own choose, before others judge them"
+    return {"description": description, "type": "object", "properties": properties, "additionalProperties": False}
 
 
 def _selector_keys() -> Iterator[StudyKey]:
@@ -143,9 +155,29 @@ def _source_schema(section: Section, source: Source, *, partial: bool) -> Json:
 
 def _or_sweep(value: Json) -> Json:
     """The schema of one value, or of a list of such values."""
+    return _either(value, lambda plain: {"type": "array", "items": plain, "minItems": 1}, _range_schema)
+
+
+def _range_schema(plain: Json) -> Json:
+    """The schema of a range of values, nothing where they are no numbers."""
+    if plain.get("type") not in ("integer", "number") and "format" not in plain:
+        return {}
+    ends = dict.fromkeys(("from", "to"), plain)
+    properties = {**ends, "log": {"type": "boolean"}}
+    return {"type": "object", "properties": properties, "required": list(ends), "additionalProperties": False}
+
+
+def _or_text(value: Json, name: str) -> Json:
+    """The schema of a key of the heading, some of which may be text of a form."""
+    text = parameters.text_of(parameters.hints_of(Heading)[name])
+    return _either(value, lambda _plain: {"type": "string", "pattern": text.pattern}) if text else value
+
+
+def _either(value: Json, *others: Callable[[Json], Json]) -> Json:
+    """The schema of a value, or of what else may stand in its place."""
     told: Json = {key: value[key] for key in ("description", "default") if key in value}
     plain = {key: part for key, part in value.items() if key not in told}
-    return {**told, "anyOf": [plain, {"type": "array", "items": plain, "minItems": 1}]}
+    return {**told, "anyOf": [plain, *filter(None, (other(plain) for other in others))]}
 
 
 def _tidy(value: Json, default: str) -> Json:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
@@ -19,15 +21,20 @@ from joulewise.study.kinds.keeping import FirstWorlds
 from joulewise.study.kinds.kind import Kind
 from joulewise.study.kinds.systems import all_kinds, all_sections, installed, kind_at, section_names
 from joulewise.study.parsing import sweep
+from joulewise.study.parsing.ranges import draw, is_range, range_of
 from joulewise.study.spec import parameters
+from joulewise.study.spec.parameters import OrText
 from joulewise.study.spec.parts import Part, Point, WorldParts
 from joulewise.study.spec.source import GOAL, SUPPLY, SYSTEM, WORKLOAD, Draw, Section, Source
+from joulewise.study.spec.trials import EXAMPLE, MOST_TRIALS, TUNE, UNTIL, Until, until_of
+from joulewise.study.spec.tuning import Tuning
 from joulewise.study.store.store import Owner
 
 MAX_RUNS = 1_000_000
 """No study may ask for more runs than this."""
 
 VARIANT = "variant"
+_TRIALS, _SAMPLES = "trials", "samples"
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 
 
@@ -44,9 +51,19 @@ class Heading:
     seed: Annotated[int, Field(ge=0)] = field(
         default=0, metadata={"help": "all randomness follows from it; the same seed gives the same results"}
     )
-    trials: Annotated[int, Field(ge=1, le=100_000)] = field(
+    trials: Annotated[int, Field(ge=1, le=MOST_TRIALS), OrText(EXAMPLE, UNTIL)] = field(
         default=1,
-        metadata={"help": "how many worlds are drawn for each point; policies and methods share the draws of a trial"},
+        metadata={
+            "help": "how many worlds are drawn for each point; policies and methods share the draws of a trial; "
+            "or how surely the best must be known, and how many there may be at most"
+        },
+    )
+    samples: Annotated[int | None, Field(ge=1, le=10_000)] = field(
+        default=None,
+        metadata={
+            "help": "how many points a Latin hypercube draws where values are ranges, such as "
+            "{ from = 1.0, to = 4.0 }; each comes with every combination of the lists"
+        },
     )
     keep: Literal["first", "all", "none"] = field(
         default="first",
@@ -64,7 +81,9 @@ class Heading:
 class Study:
     """A valid study: its kind and heading, its points in a fixed order, the swept columns and the text it came from.
 
-    `folder` is where the files it names are looked up; `warnings` are what was odd in them, and no mistake.
+    Where its trials stop by themselves, `until` says when, and the heading how many there are at most. Where values
+    are tuned, `tuning` says how, its keys being swept columns. `folder` is where the files it names are looked up;
+    `warnings` are what was odd in them, and no mistake.
     """
 
     kind: Kind
@@ -75,10 +94,17 @@ class Study:
     file_name: str
     folder: Path
     warnings: tuple[Problem, ...] = ()
+    until: Until | None = None
+    tuning: Tuning | None = None
 
     @property
     def name(self) -> str:
         return self.heading.name
+
+    @property
+    def grows(self) -> bool:
+        """Whether what came out says how many trials points have."""
+        return self.until is not None or self.tuning is not None
 
     @property
     def path(self) -> Path:
@@ -117,17 +143,22 @@ def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool
     raw = toml_of(source, file_name)
     _refuse_plans(raw, file_name)
     parsed = _ParsedFile(raw, file_name, _section_names(raw))
-    heading = parsed.heading()
+    heading = parsed.heading
     combinations = [parsed.combination(variant) for variant in parsed.variants()]
     parsed.check_kinds(combinations)
-    if parsed.has_sane_size(combinations, heading) and check_inputs:
+    parsed.check_samples()
+    axes = _axes(combinations)
+    tuning = parsed.tuning(combinations, axes)
+    if parsed.has_sane_size(combinations, heading, tuning) and check_inputs:
         seed, trials = (heading.seed, heading.trials) if heading else (0, 1)
         parsed.check_inputs(combinations, Draw(seed, 0, folder), trials)
     raise_if_any(dict.fromkeys(parsed.problems))
     assert heading is not None
     points = itertools.chain.from_iterable(map(_points, combinations))
-    axes, warnings = _axes(combinations), tuple(dict.fromkeys(parsed.warnings))
-    return Study(combinations[0].kind, heading, tuple(points), axes, source, file_name, folder, warnings)
+    kind, warnings = combinations[0].kind, tuple(dict.fromkeys(parsed.warnings))
+    return Study(
+        kind, heading, tuple(points), axes, source, file_name, folder, warnings, until=parsed.until, tuning=tuning
+    )
 
 
 def _refuse_plans(raw: Mapping[str, Any], file_name: str) -> None:
@@ -151,6 +182,11 @@ class _Parts:
     values: list[Part]
     swept: list[str]
     n_points: int
+    sampled: list[list[Part]] = field(default_factory=list)
+
+    def of(self, sample: int) -> list[Part]:
+        """Those of a sample, where values are drawn; else all."""
+        return self.sampled[sample] if self.sampled else self.values
 
 
 @dataclass
@@ -160,6 +196,11 @@ class _Combination:
     variant: str | None
     kind: Kind
     sections: dict[str, _Parts]
+
+    @property
+    def n_samples(self) -> int:
+        """How many samples are drawn of its ranges; one where it has none."""
+        return max(len(parts.sampled) for parts in self.sections.values()) or 1
 
     @property
     def decisions(self) -> list[Part]:
@@ -176,10 +217,19 @@ class _ParsedFile:
     section_names: tuple[str, ...]
     problems: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
+    has_ranges: bool = False
 
+    @cached_property
+    def until(self) -> Until | None:
+        """When trials stop by themselves, if they do."""
+        trials = self.raw.get(_TRIALS)
+        where = f"{self.file_name}: {_TRIALS}"
+        return self._collect(lambda: until_of(trials, where)) if isinstance(trials, str) else None
+
+    @cached_property
     def heading(self) -> Heading | None:
         """The heading; unknown keys at the top of the file are reported here."""
-        below = (*self.section_names, VARIANT)
+        below = (*self.section_names, VARIANT, TUNE)
         own = {key: value for key, value in self.raw.items() if key not in below}
         unknown = [key for key in own if key not in parameters.hints_of(Heading)]
         for key in unknown:
@@ -188,6 +238,9 @@ class _ParsedFile:
             del own[key]
         if unknown:
             self.problems += installed().problems
+        if isinstance(own.get(_TRIALS), str):
+            del own[_TRIALS]
+            own |= {_TRIALS: self.until.most} if self.until else {}
         heading, problems = parameters.read(Heading, own, lambda key: f"{self.file_name}: {key}")
         self.problems += problems
         return cast(Heading | None, heading)
@@ -254,10 +307,35 @@ class _ParsedFile:
             found = f"found variants of the kinds {' and '.join(kinds)}"
             self.problems.append(Problem(where, found, "a study is of one kind", "make two studies of it"))
 
-    def has_sane_size(self, combinations: list[_Combination], heading: Heading | None) -> bool:
+    def tuning(self, combinations: list[_Combination], axes: Sequence[str]) -> Tuning | None:
+        """What is tuned, and how, if anything is; keys are swept columns."""
+        if TUNE not in self.raw or not combinations:
+            return None
+        place, given = f"{self.file_name}: {TUNE}", self.raw[TUNE]
+        if not isinstance(given, dict):
+            self.problems.append(Problem(place, "found a value", f"must be a section, [{TUNE}]"))
+            return None
+        found, problems = parameters.read(Tuning, given, lambda key: f"{place}.{key}")
+        self.problems += problems
+        if found is None:
+            return None
+        kind, swept = combinations[0].kind, {_written(combinations, axis): axis for axis in axes}
+        own = [axis for axis in axes if axis.startswith(f"{kind.section.name}.") and axis != kind.main_axis]
+        self.problems += _misfits(found, place, kind, swept, own)
+        return cast(Tuning, replace(found, keys=tuple(swept[key] for key in found.keys if key in swept) or tuple(own)))
+
+    def check_samples(self) -> None:
+        """Samples are drawn from ranges."""
+        if self.heading and self.heading.samples and not self.has_ranges:
+            found, allowed = f"found {self.heading.samples:,}", "nothing in this study is a range to draw them from"
+            advice = "give a key a range, such as { from = 1.0, to = 4.0 }"
+            self.problems.append(Problem(f"{self.file_name}: {_SAMPLES}", found, allowed, advice))
+
+    def has_sane_size(self, combinations: list[_Combination], heading: Heading | None, tuning: Tuning | None) -> bool:
         """Whether the study has no more runs than anyone can want; a problem if it has."""
         n_points = sum(_n_points(combination) for combination in combinations)
-        n_runs = n_points * (heading.trials if heading else 1)
+        n_trials = heading.trials if heading else 1
+        n_runs = tuning.n_runs(n_points) + n_trials if tuning else n_points * n_trials
         if n_runs > MAX_RUNS:
             found = f"found {n_points:,} points and so {n_runs:,} runs"
             self.problems.append(Problem(self.file_name, found, f"a study may have {MAX_RUNS:,} at most"))
@@ -301,18 +379,66 @@ class _ParsedFile:
         columns = parameters.fields_by_key(source.parameters)
         depths = {key: parameters.list_depths(hints[name]) for key, name in columns.items()}
         swept = [axis for axis in sweep.axes(raw, depths) if axis.key in columns]
-        names = [f"{section.name}.{columns[axis.key]}" for axis in swept]
+        ranged = [key for key in raw if key in columns and is_range(raw[key], hints[columns[key]])]
+        several = {*ranged, *(axis.key for axis in swept)}
+        names = [f"{section.name}.{columns[key]}" for key in raw if key in several]
         for axis in swept:
             if not axis.values:
                 empty = Problem(where_of(axis.key), "found an empty list", "a sweep needs at least one value")
                 self.problems.append(empty)
-        n_points, before = sweep.n_points(swept), len(self.problems)
+        n_points = sweep.n_points(swept)
         if n_points == 0:
             return _Parts([], names, 0)
+        if not ranged:
+            return _Parts(self._grid(section, source, raw, swept, where_of), names, n_points)
+        samples, sampled = self._drawn(section, source, raw, ranged, where_of), list[list[Part]]()
+        for drawn in samples:
+            before = len(self.problems)
+            sampled.append(self._grid(section, source, {**raw, **drawn}, swept, where_of))
+            if len(self.problems) > before:  # others would say the same of other values
+                return _Parts(sampled[-1], names, n_points)
+        if not samples:
+            self._check_rest(section, source, raw, ranged, where_of)
+        values = list(dict.fromkeys(itertools.chain.from_iterable(sampled)))
+        return _Parts(values, names, n_points, sampled)
+
+    def _check_rest(
+        self, section: Section, source: Source, raw: sweep.Raw, ranged: list[str], where_of: parameters.Where
+    ) -> None:
+        """Find what is wrong in a section beside its ranges."""
+        n_before, missed = len(self.problems), {where_of(key) for key in ranged}
+        self._expand(section, source, {key: value for key, value in raw.items() if key not in ranged}, where_of)
+        self.problems[n_before:] = [found for found in self.problems[n_before:] if found.where not in missed]
+
+    def _drawn(
+        self, section: Section, source: Source, raw: sweep.Raw, ranged: list[str], where_of: parameters.Where
+    ) -> list[dict[str, Any]]:
+        """The values of each sample of the keys with a range; none where these are wrong."""
+        self.has_ranges = True
+        owner, n_before = source.parameters, len(self.problems)
+        ranges = {key: self._collect(partial(range_of, owner, raw, key, where_of)) for key in ranged}
+        if _SAMPLES not in self.raw:
+            advice = "write samples = 50, or another number, at the top of the file"
+            allowed = "needs to be told how many samples are drawn"
+            self.problems += [Problem(where_of(key), "found a range", allowed, advice) for key in ranged]
+        if len(self.problems) > n_before or self.heading is None or not self.heading.samples:
+            return []
+        return draw(ranges, section.name, self.heading.seed, self.heading.samples)
+
+    def _grid(
+        self,
+        section: Section,
+        source: Source,
+        raw: sweep.Raw,
+        swept: list[sweep.Axis],
+        where_of: parameters.Where,
+    ) -> list[Part]:
+        """The section with every combination of swept values, each once."""
+        n_points, before = sweep.n_points(swept), len(self.problems)
         parts = self._one_at_a_time(section, source, raw, swept, where_of)
         if n_points <= MAX_RUNS and len(self.problems) == before:
             parts = list(self._product(section, source, raw, swept, where_of))
-        return _Parts(list(dict.fromkeys(part for part in parts if part is not None)), names, n_points)
+        return list(dict.fromkeys(part for part in parts if part is not None))
 
     def _one_at_a_time(
         self, section: Section, source: Source, raw: sweep.Raw, swept: list[sweep.Axis], where_of: parameters.Where
@@ -358,11 +484,40 @@ class _ParsedFile:
         return replace(problem, where=f"{self.file_name}: {problem.where}") if is_key else problem
 
 
+def _misfits(tuning: Tuning, place: str, kind: Kind, swept: Mapping[str, str], own: Sequence[str]) -> Iterator[Problem]:
+    """What does not hold of a section that tunes, in a study of this kind with these swept keys."""
+    for key in tuning.keys:
+        if key not in swept:
+            problem = unknown_name(f"{place}.keys", key, swept)
+            yield replace(problem, advice=f"only what has several values can be tuned; {problem.advice}".rstrip("; "))
+    if not tuning.keys and not own:
+        found = f"found no swept key of [{kind.section.name}] but {kind.main}"
+        yield Problem(place, found, "must have something to tune", "give a key several values, or name keys")
+    columns = {column.name: column for column in kind.all_columns() if column.is_metric}
+    measured = [name for name, column in columns.items() if column.is_measured]
+    if tuning.metric in measured:
+        allowed = "must come out the same on any machine"
+        yield Problem(f"{place}.metric", f"found {tuning.metric!r}, which measures the computer", allowed)
+    elif tuning.metric and not any(fnmatchcase(tuning.metric, name) for name in columns):
+        yield unknown_name(f"{place}.metric", tuning.metric, [name for name in columns if name not in measured])
+    elif not tuning.metric and not kind.has_best:
+        yield Problem(place, f"found no metric, and {kind.title} is not what is best", "must have metric and best")
+
+
+def _written(combinations: list[_Combination], axis: str) -> str:
+    """A swept column as a study file writes its key."""
+    section, _, name = axis.partition(".")
+    parts = (part for found in combinations if section in found.sections for part in found.sections[section].values)
+    owners: dict[type, None] = dict.fromkeys(type(part.parameters) for part in parts)
+    hints = [found[name] for owner in owners for found in [parameters.hints_of(owner)] if name in found]
+    return f"{section}.{parameters.key_of(name, hints[0])}" if hints else axis
+
+
 def _section_names(raw: Mapping[str, Any]) -> tuple[str, ...]:
     """The names of sections, those of installed packages too where the file has keys that nobody here knows."""
     variants = raw.get(VARIANT)
     places = [raw, *(place for place in (variants if isinstance(variants, list) else []) if isinstance(place, dict))]
-    keys = {key for place in places for key in place} - {VARIANT, *parameters.hints_of(Heading)}
+    keys = {key for place in places for key in place} - {VARIANT, TUNE, *parameters.hints_of(Heading)}
     return section_names(keys)
 
 
@@ -457,26 +612,35 @@ def _n_points(combination: _Combination) -> int:
     total = 1
     for parts in combination.sections.values():
         total *= parts.n_points
-    return total
+    return total * combination.n_samples
 
 
-def _worlds(combination: _Combination) -> Iterator[WorldParts]:
-    sections = (combination.sections[name].values for name in (SYSTEM, WORKLOAD, SUPPLY))
+def _worlds(combination: _Combination, sample: int) -> Iterator[WorldParts]:
+    sections = (combination.sections[name].of(sample) for name in (SYSTEM, WORKLOAD, SUPPLY))
     return itertools.starmap(WorldParts, itertools.product(*sections))
 
 
+def _all_worlds(combination: _Combination) -> Iterator[WorldParts]:
+    return itertools.chain.from_iterable(_worlds(combination, sample) for sample in range(combination.n_samples))
+
+
 def _points(combination: _Combination) -> Iterator[Point]:
-    """The points of a variant, each once, those of a world together."""
-    for parts in _worlds(combination):
-        for decision in combination.decisions:
-            yield Point(combination.variant, parts, decision)
+    """The points of a variant, each once: sample by sample, and those of a world together."""
+    deciding = combination.sections[combination.kind.section.name]
+    points = (
+        Point(combination.variant, parts, decision)
+        for sample in range(combination.n_samples)
+        for parts in _worlds(combination, sample)
+        for decision in deciding.of(sample)
+    )
+    return iter(dict.fromkeys(points)) if combination.n_samples > 1 else points
 
 
 def _candidates(combinations: list[_Combination], trials: int, world_of: Callable[[WorldParts], Any]) -> Candidates:
     """The decisions, worlds and points of combinations, each once."""
     return Candidates(
         tuple(dict.fromkeys(part for found in combinations for part in found.decisions)),
-        tuple(dict.fromkeys(parts for found in combinations for parts in _worlds(found))),
+        tuple(dict.fromkeys(itertools.chain.from_iterable(map(_all_worlds, combinations)))),
         tuple(itertools.chain.from_iterable(map(_points, combinations))),
         trials,
         world_of,
@@ -486,6 +650,6 @@ def _candidates(combinations: list[_Combination], trials: int, world_of: Callabl
 def _axes(combinations: list[_Combination]) -> tuple[str, ...]:
     """The columns that tell points apart; the kind's main one is among them unless it follows from the variant."""
     swept = [name for found in combinations for parts in found.sections.values() for name in parts.swept]
-    if combinations[0].variant is not None:
+    if combinations and combinations[0].variant is not None:
         return tuple(dict.fromkeys([VARIANT, *swept]))
-    return tuple(dict.fromkeys([*swept, combinations[0].kind.main_axis]))
+    return tuple(dict.fromkeys([*swept, *(found.kind.main_axis for found in combinations[:1])]))

@@ -11,7 +11,7 @@ from joulewise.processes import available_cpus, memory_limit
 from joulewise.study.parsing.study import Study
 from joulewise.study.running.needs import disk_bytes, process_bytes, raise_if_too_large
 from joulewise.study.running.pace import pace
-from joulewise.study.running.planning import plan
+from joulewise.study.running.rounds import next_work
 from joulewise.study.running.work import Work, evenly
 from joulewise.study.store.store import Store
 from joulewise.units import count, roughly, size
@@ -24,16 +24,21 @@ _START_S, _COMPILE_S, _REPORT_S = 3.0, 60.0, 5.0
 class Estimate:
     """Runs of a study, how many are still to be computed, and about how long and how large they are.
 
-    `seconds` are those of the runs; compiling, which is needed once on a machine, and the report are apart.
+    Where what comes out says how many runs there are, these are the most, and the least stand beside them. `seconds`
+    are those of the runs; compiling, which is needed once on a machine, and the report are apart.
     """
 
     n_points: int
     n_trials: int
     n_runs: int
+    n_runs_least: int
     n_missing: int
+    n_missing_least: int
     n_stored: int
+    grows: bool
     workers: int
     seconds: float
+    seconds_least: float
     compile_s: float
     report_s: float
     bytes: int
@@ -41,17 +46,28 @@ class Estimate:
 
     def lines(self, folder: Path) -> Iterator[tuple[str, str]]:
         """The estimate as a person reads it."""
-        once = "" if self.n_runs == self.n_points * self.n_trials else "; points without chance once"
-        yield "runs", f"{self.n_runs:,} ({count(self.n_points, 'point')} x {count(self.n_trials, 'trial')}{once})"
-        yield "to compute", f"{self.n_missing:,} ({self.n_stored:,} stored already)"
+        yield "runs", f"{_between(self.n_runs_least, self.n_runs)} ({self._shape})"
+        yield "to compute", f"{_between(self.n_missing_least, self.n_missing)} ({self.n_stored:,} stored already)"
         yield from self._times() if self.n_missing else [("time", "none")]
         yield "disk", f"about {_rounded(self.bytes)} in {folder}"
         if self.n_missing:
             yield "memory", f"about {_rounded(self.memory_bytes)} in all processes"
 
+    @property
+    def _shape(self) -> str:
+        """What the runs are of."""
+        if self.grows:
+            is_open = "; what comes out decides" if self.n_runs_least < self.n_runs else ""
+            return f"{count(self.n_points, 'point')}, judged by {count(self.n_trials, 'trial')} at most{is_open}"
+        once = "" if self.n_runs == self.n_points * self.n_trials else "; points without chance once"
+        return f"{count(self.n_points, 'point')} x {count(self.n_trials, 'trial')}{once}"
+
     def _times(self) -> Iterator[tuple[str, str]]:
         processes = count(self.workers, "process", "processes")
-        yield "time", f"about {roughly(self.seconds)} with {processes}, and {roughly(self.report_s)} for the report"
+        least = roughly(self.seconds_least)
+        from_least = "" if least == roughly(self.seconds) else f"{least} to "
+        runs = f"about {from_least}{roughly(self.seconds)} with {processes}"
+        yield "time", f"{runs}, and {roughly(self.report_s)} for the report"
         if self.compile_s:
             yield "compiling", f"about {roughly(self.compile_s)}, once on this machine"
 
@@ -63,24 +79,37 @@ def estimate(study: Study, folder: Path) -> Estimate:
     """
     store = Store(folder)
     store.check_owner(study.owner)
-    runs = plan(study)
-    work = Work(runs, store)
-    raise_if_too_large(study, work, folder, memory_limit())
-    workers, slowness = available_cpus(), pace()
-    runs_s = work.seconds() / min(workers, max(len(work), 1))
+    left = least = work = next_work(study, store)
+    if study.grows and len(left):
+        least, work = Work(left.plan.shortest, store), Work(left.plan.longest, store)
+    raise_if_too_large(study, left, folder, memory_limit())
+    runs, workers, slowness = work.plan, available_cpus(), pace()
+    seconds, seconds_least = (slowness * (_START_S + _runs_s(each, workers)) for each in (work, least))
     return Estimate(
         n_points=len(study.points),
         n_trials=study.heading.trials,
         n_runs=len(runs),
+        n_runs_least=len(least.plan),
         n_missing=len(work),
+        n_missing_least=len(least),
         n_stored=work.n_there,
+        grows=study.grows,
         workers=workers,
-        seconds=slowness * (_START_S + runs_s),
+        seconds=seconds,
+        seconds_least=seconds_least,
         compile_s=0.0 if kernels_are_compiled(study.kind.name) else slowness * _COMPILE_S,
         report_s=slowness * _REPORT_S if len(work) else 0.0,
         bytes=int(disk_bytes(study, evenly(runs), len(runs))),
         memory_bytes=int((1 + workers) * process_bytes(study, work.sample())),
     )
+
+
+def _runs_s(work: Work, workers: int) -> float:
+    return work.seconds() / min(workers, max(len(work), 1))
+
+
+def _between(least: int, most: int) -> str:
+    return f"{most:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def _rounded(n_bytes: float) -> str:

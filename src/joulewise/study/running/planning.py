@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, NamedTuple, overload
 
+from joulewise.study.answers.rounds import Shares, Told, decided_shares, first_shares, most_shares, next_shares
 from joulewise.study.parsing.study import Study
 from joulewise.study.spec.parts import Fingerprints, Point, WorldParts
 from joulewise.study.spec.run import Run
+from joulewise.study.spec.trials import Share, stage_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,8 +23,10 @@ _PIECE = 20_000
 
 
 def plan(study: Study, has_gpu: bool | None = None) -> Plan:
-    """Every run of the study, as computed with or without a GPU, by default here."""
-    return Plan(study, has_gpu)
+    """Every run of the study, or of its first round, as computed with or without a GPU, by default here."""
+    kind = study.kind
+    found = Fingerprints(study.folder, kind.identity_of, kind.version)
+    return Plan(study, first_shares(study), found, has_gpu)
 
 
 class _World(NamedTuple):
@@ -45,16 +49,18 @@ class _Ways(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan(Sequence[Run]):
-    """The runs of a study, point by point, trials fastest.
+    """The runs of a study, or of one of its rounds, point by point, trials fastest.
 
     Where nothing is random, trials would repeat one run and feign certainty: such a point is run once.
     """
 
     study: Study
+    shares: Shares
+    fingerprints: Fingerprints = field(repr=False, compare=False)
     has_gpu: bool | None = None
 
     def __iter__(self) -> Iterator[Run]:
-        return (run for ways in self._all_ways() for run in self._runs(ways))
+        return (self._run(ways, trial) for ways, share in self._all_ways() for trial in share.numbers())
 
     def __len__(self) -> int:
         return self._ends[-1]
@@ -70,8 +76,30 @@ class Plan(Sequence[Run]):
             raise IndexError(at)
         at %= len(self)
         number = bisect_right(self._ends, at)
-        trial = at - (self._ends[number - 1] if number else 0)
-        return self._run(self._ways(self.study.points[number]), trial)
+        at -= self._ends[number - 1] if number else 0
+        ways, share = self._ways(number)
+        return self._run(ways, next(islice(share.numbers(), at, None)))
+
+    def next_round(self, told: Told) -> Plan | None:
+        """The runs up to the next round, if there is one, given what came out; files hold what they held."""
+        shares = next_shares(self.study, self.shares, told)
+        return None if shares is None else replace(self, shares=shares)
+
+    @property
+    def shortest(self) -> Plan:
+        """The runs up to the last round if what is sought is known with those that this round has."""
+        return replace(self, shares=decided_shares(self.study, self.shares))
+
+    @property
+    def longest(self) -> Plan:
+        """The runs up to the last round if all are made that there can be."""
+        return replace(self, shares=most_shares(self.study, self.shares))
+
+    @property
+    def places(self) -> Iterator[tuple[int, int]]:
+        """The number of the point of each run, and its trial."""
+        shares = (share for _, share in self._all_ways())
+        return ((point, trial) for point, share in enumerate(shares) for trial in share.numbers())
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -85,62 +113,60 @@ class Plan(Sequence[Run]):
 
     def _rows(self) -> Iterator[tuple[str, str, str, bool]]:
         """What the table says of each run."""
-        for ways in self._all_ways():
-            for trial in range(self._n_trials(ways.point)):
+        for ways, share in self._all_ways():
+            for trial in share.numbers():
                 yield *self._keys(ways, trial), ways.bound, self._keeps(trial)
 
     @property
     def files(self) -> dict[str, str]:
         """The files that runs read, by the names the study gives, with the hash of their content."""
         _ = self.table  # of which all runs are made
-        return self._fingerprints.contents()
+        return self.fingerprints.contents()
 
     @cached_property
     def _ends(self) -> list[int]:
         """Where the runs of each point end."""
-        return list(accumulate(map(self._n_trials, self.study.points)))
+        return list(accumulate(map(self._n_trials, self.study.points, self.shares)))
 
-    @cached_property
-    def _fingerprints(self) -> Fingerprints:
-        kind = self.study.kind
-        return Fingerprints(self.study.folder, kind.identity_of, kind.version)
+    def _all_ways(self) -> Iterator[tuple[_Ways, Share]]:
+        return map(self._ways, range(len(self.study.points)))
 
-    def _all_ways(self) -> Iterator[_Ways]:
-        return map(self._ways, self.study.points)
-
-    def _ways(self, point: Point) -> _Ways:
+    def _ways(self, number: int) -> tuple[_Ways, Share]:
+        point, share = self.study.points[number], self.shares[number]
         kind, world = self.study.kind, self._world(point.world)
-        own = self._fingerprints.of_files((point.decision,))
+        own = self.fingerprints.of_files((point.decision,))
         files = tuple(dict.fromkeys((*world.files, *own))) if own else world.files
         bound = kind.bound(point, self.study.heading.bound)
-        return _Ways(point, world, kind.settled(point, self.has_gpu), bound, files)
+        return _Ways(point, world, kind.settled(point, self.has_gpu), bound, files), self._share(point, share)
 
     def _world(self, parts: WorldParts) -> _World:
         """What is known of a world; that of the last point is at hand."""
         if not self._last or self._last[0].parts is not parts:
-            self._last[:] = [_World(parts, self.study.kind.is_random(parts), self._fingerprints.of_files(parts))]
+            self._last[:] = [_World(parts, self.study.kind.is_random(parts), self.fingerprints.of_files(parts))]
         return self._last[0]
 
     @cached_property
     def _last(self) -> list[_World]:
         return []
 
-    def _n_trials(self, point: Point) -> int:
-        trials = self.study.heading.trials
-        varies = trials == 1 or self._world(point.world).is_random or self.study.kind.draws(point, self.study.folder)
-        return trials if varies else 1
+    def _share(self, point: Point, share: Share) -> Share:
+        """What a point has of its trials: one of a kind where nothing is random."""
+        kind, study = self.study.kind, self.study
+        varies = self._world(point.world).is_random or study.heading.trials == 1 or kind.draws(point, study.folder)
+        return share if varies else share.once
 
-    def _runs(self, ways: _Ways) -> Iterable[Run]:
-        return (self._run(ways, trial) for trial in range(self._n_trials(ways.point)))
+    def _n_trials(self, point: Point, share: Share) -> int:
+        return self._share(point, share).n_trials
 
     def _run(self, ways: _Ways, trial: int) -> Run:
         key, world_key = self._keys(ways, trial)
         seed, keeps = self.study.heading.seed, self._keeps(trial)
-        return Run(key, world_key, ways.point, seed, trial, keeps, ways.bound, ways.files)
+        stage = stage_of(trial) if self.study.tuning else ""
+        return Run(key, world_key, ways.point, seed, trial, keeps, ways.bound, ways.files, stage)
 
     def _keys(self, ways: _Ways, trial: int) -> tuple[str, str]:
         """The key of a run and that of its world."""
-        seed, found = self.study.heading.seed, self._fingerprints
+        seed, found = self.study.heading.seed, self.fingerprints
         world_key = found.of_world(ways.world.parts, seed, trial, ways.world.is_random)
         return found.of_run(world_key, ways.settled, seed, trial, ways.bound), world_key
 

@@ -7,6 +7,7 @@ import json
 import platform
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +25,8 @@ from joulewise.study.running.engines.here import Here
 from joulewise.study.running.engines.processes import Processes
 from joulewise.study.running.execute import execute
 from joulewise.study.running.needs import raise_if_too_large
-from joulewise.study.running.planning import Plan, plan
+from joulewise.study.running.planning import Plan
+from joulewise.study.running.rounds import rounds
 from joulewise.study.running.work import Work
 from joulewise.study.spec.parts import RESULTS_VERSION
 from joulewise.study.store.journal import Journal
@@ -58,18 +60,15 @@ def run_study(
     engine, cancel = engine or local_engine(workers), cancel or CancelToken()
     store = Store(Path(folder or default_folder(study)))
     store.check_owner(study.owner)
-    runs = plan(study)
     with locked(store.folder):
         remove_leftovers(store.folder)
-        work = Work(runs, store)
-        about = describe(study, store, runs, engine.place if len(work) else "")
-        counter = _Counter(work, on_progress)
-        if not len(work) and store.holds(study.owner, runs.table["run"], about):
+        counter = _Counter(on_progress)
+        runs, seconds = _all_computed(study, store, engine, counter, cancel)
+        about = describe(study, store, runs, engine.place if counter.progress.n_done else "")
+        if not counter.progress.n_done and store.holds(study.owner, runs.table["run"], about):
             return Results(store.folder, study, store.marker() or about)
-        raise_if_too_large(study, work, store.folder, engine.memory_bytes)
         store.claim(study.owner, about)
-        if len(work):
-            about["seconds"] += _computed(work, engine, counter, cancel)
+        about["seconds"] += seconds
         store.begin(study.owner, about)
         merge(store, runs, runs.table["run"], study.kind.in_order)
         store.finish(study.owner, about)
@@ -84,9 +83,27 @@ def local_engine(workers: int | None) -> Engine:
     return Here() if workers == 1 else Processes(workers)
 
 
-def _computed(work: Work, engine: Engine, counter: _Counter, cancel: CancelToken) -> float:
-    """Have the work done and its rows stored; how many seconds that took."""
+def _all_computed(
+    study: Study, store: Store, engine: Engine, counter: _Counter, cancel: CancelToken
+) -> tuple[Plan, float]:
+    """Have what is missing computed, round by round: all runs that there are then, and how many seconds that took."""
     began = time.perf_counter()
+    with ExitStack() as stack:
+        stack.callback(remove_leftovers, store.folder)  # of processes that were ended
+        for work in rounds(study, store):
+            counter.begin(work)
+            if len(work):
+                raise_if_too_large(study, work, store.folder, engine.memory_bytes)
+                store.claim(study.owner, describe(study, store, work.plan, engine.place))
+                if not counter.progress.n_done:
+                    stack.enter_context(engine)
+                _compute(work, engine, counter, cancel)
+    counter.end()
+    return work.plan, time.perf_counter() - began if counter.progress.n_done else 0.0
+
+
+def _compute(work: Work, engine: Engine, counter: _Counter, cancel: CancelToken) -> None:
+    """Have the work done and its rows stored."""
     with Journal(work.store) as journal:
 
         def take(answer: Answer) -> None:
@@ -98,21 +115,30 @@ def _computed(work: Work, engine: Engine, counter: _Counter, cancel: CancelToken
             cancel.raise_if_cancelled()
             counter.tell(engine.news)
 
-        try:
-            with engine:
-                execute(work.jobs(engine.n_workers, engine.most_runs), engine, take, look)
-        finally:
-            remove_leftovers(work.store.folder)  # of processes that were ended
-    return time.perf_counter() - began
+        execute(work.jobs(engine.n_workers, engine.most_runs), engine, take, look)
 
 
 class _Counter:
-    """Counts finished runs and passes the count on; says at once how many there are."""
+    """Counts finished runs and passes the count on; says of each round how many there are, of one that is there last.
 
-    def __init__(self, work: Work, on_progress: Callable[[Progress], None]) -> None:
-        self.progress, self.on_progress = Progress(len(work), 0, 0, work.n_there), on_progress
+    Runs that are there already are those of the last round but for what was done since.
+    """
+
+    def __init__(self, on_progress: Callable[[Progress], None]) -> None:
+        self.progress, self.on_progress = Progress(0, 0, 0, 0), on_progress
         self._began = time.perf_counter()
-        on_progress(self.progress)
+
+    def begin(self, work: Work) -> None:
+        """Count a round in, and say so if there is anything to do."""
+        done = self.progress.n_done
+        self.progress = replace(self.progress, n_total=done + len(work), n_reused=work.n_there - done)
+        if len(work):
+            self.on_progress(self.progress)
+
+    def end(self) -> None:
+        """Say what was there if there was nothing to do."""
+        if not self.progress.n_total:
+            self.on_progress(self.progress)
 
     def tell(self, news: str) -> None:
         """Say what is new about workers."""

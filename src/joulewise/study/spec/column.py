@@ -104,6 +104,11 @@ FIRST_COLUMNS = (
     label(RUNS, "world", "key of the world; runs with the same one met the same machines and tasks"),
     label(RUNS, "variant", "name of the variant, null in a study without variants"),
     Column(RUNS, "trial", "", "number of the trial, from 0"),
+    label(
+        RUNS, "stage",
+        "what the trial is for in a study that tunes: tune chose values, judge tells how good what was chosen is",
+        is_optional=True,
+    ),
     Column(RUNS, "seed", "", "seed of the study"),
     label(
         RUNS, "bound",

@@ -63,6 +63,14 @@ class OneOf:
     names: tuple[str, ...]
 
 
+@dataclasses.dataclass(frozen=True)
+class OrText:
+    """Marks a number in whose place a study file may give text of a form, which others read."""
+
+    example: str
+    pattern: str
+
+
 Thresholds: TypeAlias = Annotated[tuple[tuple[str, float], ...], InlineTable("{special = 0.5}")]
 """Names with a number of 0 or more each, sorted by name."""
 
@@ -121,6 +129,21 @@ def table_of(hint: Any) -> InlineTable | None:
     return next((mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, InlineTable)), None)
 
 
+def is_number(hint: Any) -> bool:
+    """Whether a field is one number, with a unit or without."""
+    return _bare(hint) in (int, float) and not text_of(hint)
+
+
+def is_whole(hint: Any) -> bool:
+    """Whether a field is a whole number."""
+    return _bare(hint) is int
+
+
+def text_of(hint: Any) -> OrText | None:
+    """What marks a field as one in whose place there may be text, if it is one."""
+    return next((mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, OrText)), None)
+
+
 def list_depths(hint: Any) -> frozenset[int]:
     """How many lists deep one value of this type may be written: 0 for a number, 2 for a matrix."""
     if table_of(hint):
@@ -140,6 +163,8 @@ def kind_of(field_name: str, hint: Any) -> str:
         return unit.kind
     if table_of(hint):
         return "table of numbers"
+    if text := text_of(hint):
+        return f'{_KINDS[bare]} or text such as "{text.example}"'
     if get_origin(bare) is Literal:
         return " or ".join(f'"{choice}"' for choice in get_args(bare))
     if get_origin(bare) in (Union, types.UnionType):
@@ -209,7 +234,7 @@ def read(parameters: type, raw: Mapping[str, Any], where: Where) -> tuple[Any | 
 
 def values_of(parameters: type, raw: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that a section gives, in SI units; ValidationError where one of them is wrong by itself."""
-    return dict(model_of(parameters).model_validate(dict(raw)))
+    return dict(iter(model_of(parameters).model_validate(dict(raw))))  # which may have a field called keys
 
 
 def made(parameters: type, values: dict[str, Any], raw: Mapping[str, Any], where: Where) -> tuple[Any, list[Problem]]:

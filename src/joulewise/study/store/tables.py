@@ -10,7 +10,7 @@ from joulewise.study.spec.run import Run
 if TYPE_CHECKING:
     import polars as pl
 
-IDENTITY = ("run", "world", "variant", "trial", "seed")
+IDENTITY = ("run", "world", "variant", "trial", "stage", "seed")
 _TEXT = ("variant", "error", "verdict")
 
 

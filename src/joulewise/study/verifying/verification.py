@@ -15,6 +15,7 @@ from joulewise.study.kinds.case import Note
 from joulewise.study.parsing.study import Study
 from joulewise.study.running.pace import pace
 from joulewise.study.running.planning import plan
+from joulewise.study.running.rounds import last_round
 from joulewise.study.searches.judging import judge_cells
 from joulewise.study.spec.parts import Part
 from joulewise.study.spec.run import Run
@@ -156,7 +157,7 @@ def _is_in(path: Path, places: Iterable[Path]) -> bool:
 
 def _planned(results: Results) -> Sequence[Run]:
     """The runs of the stored study; InputError when the files it names are not those it was run with."""
-    plans = (plan(results.study, has_gpu) for has_gpu in (None, False, True))
+    plans = (last_round(plan(results.study, has_gpu), results.told) for has_gpu in (None, False, True))
     runs = next((runs for runs in plans if runs.table["run"].equals(results.runs["run"])), None)
     if runs is None:
         files = ", ".join(results.about["files"]) or "this version of Joulewise"
