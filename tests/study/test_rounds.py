@@ -16,7 +16,7 @@ from joulewise.study.running.estimate import estimate
 from joulewise.study.spec.trials import Share
 from joulewise.study.verifying.verification import verify
 from tests.strategies.queues import queue, with_queues
-from tests.strategies.small import lasting
+from tests.strategies.small import QUICKLY, lasting, small
 
 
 @pytest.fixture(autouse=True)
@@ -116,8 +116,12 @@ def test_running_it_again_computes_nothing_and_more_is_found_from_there(tmp_path
     assert (seen[0].n_reused, seen[-1].n_reused + seen[-1].n_total) == (first.runs.height, finer.runs.height)
 
 
-def test_two_processes_make_the_same(tmp_path: Path) -> None:
-    one, two = (run_study(queue(), tmp_path / str(n), n) for n in (1, 1))
+def test_two_processes_make_the_same_rounds(tmp_path: Path) -> None:
+    def change(text: str) -> str:
+        return QUICKLY + text.replace("trials = 2", 'trials = "until 5 %, at most 8"') + "[tune]\ntrials = 1\n"
+
+    one, two = (run_study(small(change), tmp_path / str(n), n) for n in (1, 2))
+    assert set(one.runs["stage"]) == {"tune", "judge"}
     assert lasting(one.runs).equals(lasting(two.runs))
 
 
