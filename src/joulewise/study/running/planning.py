@@ -78,7 +78,7 @@ class Plan(Sequence[Run]):
         number = bisect_right(self._ends, at)
         at -= self._ends[number - 1] if number else 0
         ways, share = self._ways(number)
-        return self._run(ways, next(islice(share.numbers(), at, None)))
+        return self._run(ways, share.number(at))
 
     def next_round(self, told: Told) -> Plan | None:
         """The runs up to the next round, if there is one, given what came out; files hold what they held."""

@@ -40,8 +40,11 @@ class Share(NamedTuple):
 
     def numbers(self) -> Iterator[int]:
         """Their numbers."""
-        yield from range(self.judging)
-        yield from range(FIRST_TUNING, FIRST_TUNING + self.tuning)
+        return map(self.number, range(self.n_trials))
+
+    def number(self, at: int) -> int:
+        """The number of one of them."""
+        return at if at < self.judging else FIRST_TUNING + at - self.judging
 
 
 def stage_of(trial: int) -> str:
