@@ -11,7 +11,21 @@ from typing import Annotated, Any
 import typer
 
 from joulewise._version import __version__
-from joulewise.cli import check, explain, import_, list_, measure, new, report, reproduce, run, schema, verify, versions
+from joulewise.cli import (
+    check,
+    explain,
+    import_,
+    list_,
+    measure,
+    new,
+    query,
+    report,
+    reproduce,
+    run,
+    schema,
+    verify,
+    versions,
+)
 
 app = typer.Typer(
     help="The most useful work out of every joule: studies of heterogeneous computing systems.",
@@ -46,6 +60,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "verify": verify.verify,
     "measure": measure.measure,
     "report": report.report,
+    "query": query.query,
     "list": list_.list_,
     "explain": explain.explain,
     "reproduce": reproduce.reproduce,

@@ -107,6 +107,18 @@ _MEASURED = "measure.json"
 def open_results(folder: Path | str, *, must_be_sealed: bool = True) -> Results:
     """The results in a folder; InputError when it holds none, or, where they `must_be_sealed`, was changed since."""
     folder = Path(folder)
+    study, about = finished_study(folder)
+    store = Store(folder)
+    runs = store.read_table(store.runs_file, must_be_sealed=False)
+    check_runs(store.runs_file, runs, study)
+    if must_be_sealed:
+        store.read_table(store.runs_file, ["run"])
+        check_details(store, study, runs)
+    return Results(folder, study, runs, about, must_be_sealed)
+
+
+def finished_study(folder: Path) -> tuple[Study, dict[str, Any]]:
+    """The study of a results folder and what the folder says of itself; InputError where it holds none, or no whole."""
     store = Store(folder)
     if not folder.is_dir():
         found = "is a file" if folder.exists() else "there is no such folder"
@@ -121,16 +133,10 @@ def open_results(folder: Path | str, *, must_be_sealed: bool = True) -> Results:
         raise InputError(Problem(str(folder), "holds an unfinished study", advice=advice))
     source = read_source(store.study_file, "put back the study that was run")
     study = parse_study(source, store.study_file.name, Path(about["study_folder"]))
-    study = replace(study, heading=replace(study.heading, trials=about["trials"]))
-    runs = store.read_table(store.runs_file, must_be_sealed=False)
-    check_runs(store.runs_file, runs, study)
-    if must_be_sealed:
-        store.read_table(store.runs_file, ["run"])
-        _check_details(store, study, runs)
-    return Results(folder, study, runs, about, must_be_sealed)
+    return replace(study, heading=replace(study.heading, trials=about["trials"])), about
 
 
-def _check_details(store: Store, study: Study, runs: pl.DataFrame) -> None:
+def check_details(store: Store, study: Study, runs: pl.DataFrame) -> None:
     """InputError where a run that is done has some of its detail tables and not all, or one that was cut short."""
     stored = {name: {path.stem for path in (store.folder / name).glob("*.parquet")} for name in study.kind.tables}
     done = runs.filter(pl.col("status") == DONE)["run"]

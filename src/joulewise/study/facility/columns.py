@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from joulewise.study.spec.column import (
+    BOUNDS,
     CORES,
     CRACS,
     NODES,
@@ -181,4 +182,5 @@ FACILITY_COLUMNS = (
         "earns more in a day",
     ),
     Column(PROGRESS, "crr_percent", "%", "the same in percent of most_reward_per_s"),
+    Column(BOUNDS, "cap", "1/s/W", "price of a watt under the cap, which helps to prove it"),
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from joulewise.study.searches.meter_columns import METER_COLUMNS
 from joulewise.study.spec.column import (
+    BOUNDS,
     CLUSTERS,
     FINDINGS,
     JOB_TRACES,
@@ -226,4 +227,5 @@ JOB_COLUMNS = (
     Column(PIECES, "start_s", "s", "instant at which the stretch started"),
     Column(PIECES, "end_s", "s", "instant at which it was cut or lost"),
     flag(PIECES, "is_lost", "true if a node failed, false if another job took the nodes"),
+    flag(BOUNDS, "preempts", "whether it holds for jobs that run in pieces"),
 )  # fmt: skip

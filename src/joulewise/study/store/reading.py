@@ -78,6 +78,15 @@ def read_parquet(path: Path, columns: Iterable[str] | None = None, name: str = "
         raise damaged(path, "", f"cannot be read: {error.why}") from None
 
 
+def parquet_schema(path: Path, name: str) -> pl.Schema:
+    """The names and types of the columns of a table that must be sealed by a name."""
+    try:
+        with reading_parquet(path, name) as table:
+            return table.collect_schema()
+    except ParquetError as error:
+        raise damaged(path, "", f"cannot be read: {error.why}") from None
+
+
 def check_columns(path: Path, table: pl.DataFrame, columns: Sequence[Column]) -> None:
     """InputError where a table has other columns than these, or lacks one that is not optional, or of another type."""
     for name in table.columns:

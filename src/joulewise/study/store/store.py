@@ -19,7 +19,7 @@ from joulewise.files import replacing, sha256_of, write_atomic
 from joulewise.parquet import seal, sealed
 from joulewise.reading import parsed, read_any_object, read_object
 from joulewise.study.spec.run import Run
-from joulewise.study.store.reading import Marker, StoredProof, read_parquet
+from joulewise.study.store.reading import Marker, StoredProof, parquet_schema, read_parquet
 
 if TYPE_CHECKING:
     import polars as pl
@@ -179,6 +179,10 @@ class Store:
         Where it `must_be_sealed`, one that is not as `write_table` wrote it is damaged as well.
         """
         return read_parquet(path, columns, self._name(path) if must_be_sealed else "")
+
+    def schema(self, path: Path) -> pl.Schema:
+        """The columns of a stored table; InputError when it is missing, damaged, or not as it was written."""
+        return parquet_schema(path, self._name(path))
 
     def _name(self, path: Path) -> str:
         return path.relative_to(self.folder).as_posix()

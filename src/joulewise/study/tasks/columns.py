@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from joulewise.study.searches.meter_columns import METER_COLUMNS
-from joulewise.study.spec.column import LOSSES, PIECES, RECORDS, TRACES, Column, label, metric, one_digit
+from joulewise.study.spec.column import BOUNDS, LOSSES, PIECES, RECORDS, TRACES, Column, label, metric, one_digit
 
 MANAGED_COLUMNS = (
     metric(
@@ -155,4 +155,5 @@ MANAGED_COLUMNS = (
     Column(PIECES, "pstate", "", "P-state in which the task ran, and goes on"),
     Column(PIECES, "start_s", "s", "instant at which the stretch started"),
     Column(PIECES, "end_s", "s", "instant at which its checkpoint was written"),
+    Column(BOUNDS, "maximum_utility", "utility", "what would be earned if nothing had to wait"),
 )  # fmt: skip

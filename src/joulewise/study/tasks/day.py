@@ -66,6 +66,7 @@ class ManagedKind(Kind):
     columns = MANAGED_COLUMNS
     tables = (RECORDS, TRACES)
     template = MANAGED_TEMPLATE
+    proven = "utility_bound"
     verifying = 7.0  # all measures by plain Python
 
     def bound(self, point: Point, said: str) -> str:
