@@ -14,6 +14,7 @@ from joulewise._version import __version__
 from joulewise.cli import (
     check,
     explain,
+    export,
     import_,
     list_,
     measure,
@@ -61,6 +62,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "measure": measure.measure,
     "report": report.report,
     "query": query.query,
+    "export": export.export,
     "list": list_.list_,
     "explain": explain.explain,
     "reproduce": reproduce.reproduce,

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
-from joulewise.present.export import FORMATS, export
+from joulewise.present.export import FORMATS, export, render, spec_of
 from joulewise.present.page import drawable, page_of
 from joulewise.present.records import Records, StudyInfo, tidy
 from joulewise.present.report import draft_of, mark_of, marked_report
-from joulewise.study.store.store import Store
+from joulewise.study.store.store import DONE, Store
 
 if TYPE_CHECKING:
     from joulewise.study import Results
+
+_GLIMPSED = 4
+"""How many runs are looked at of tables that have a row for each task."""
 
 
 def records_of(results: Results) -> Records:
     """What the report and the figures of results are made from."""
     page = page_of(results.study.kind.name)
     details = {name: results.details(name, columns) for name, columns in page.frames.items()}
+    details |= {name: results.details(name, columns, _a_few(results)) for name, columns in page.glimpses.items()}
     policies = results.about["policies"]
     return Records(
         _info(results),
@@ -33,6 +39,21 @@ def records_of(results: Results) -> Records:
         page.keys,
         results.study.kind.headings(),
     )
+
+
+def _a_few(results: Results) -> list[str]:
+    """The first run of each of the first points, and that of the point which is best on average."""
+    axes, kind = list(results.study.axes), results.study.kind
+    done = results.runs.filter(results.runs["status"] == DONE)
+    metric = next((column.name for column in kind.shown() if column.name in done.columns), None)
+    first = done.unique(axes, keep="first", maintain_order=True)
+    keys = first["run"].head(_GLIMPSED).to_list()
+    if metric and kind.has_best and first.height > _GLIMPSED:
+        means = done.group_by(axes, maintain_order=True).agg(pl.col(metric).mean()).drop_nulls(metric)
+        top = means.sort(metric, descending=True, maintain_order=True).head(1)
+        best = first.join(top, on=axes, how="semi", nulls_equal=True)["run"].to_list()
+        keys = list(dict.fromkeys([*keys[: _GLIMPSED - len(best)], *best]))
+    return keys
 
 
 def write_report(results: Results) -> Path:
@@ -66,6 +87,16 @@ def write_figures(
         advice = "remove the link, or write the figures into a folder that you name"
         raise InputError(Problem(str(place), "is a link to another place", "must be a folder of the results", advice))
     return draw_figures(records_of(results), place, formats, on_progress)
+
+
+def schedule_figures(results: Results) -> Iterator[tuple[str, bytes]]:
+    """The figures of results that show where and when things ran, each with its name, as PNG."""
+    records = records_of(results)
+    for figure in drawable(records):
+        if figure.is_schedule:
+            drawn = render(spec_of(figure.draw(records).chart), "png")
+            assert isinstance(drawn, bytes), "a PNG is no text"
+            yield figure.name, drawn
 
 
 def draw_figures(

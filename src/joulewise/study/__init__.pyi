@@ -1,6 +1,7 @@
 """Studies: a TOML file in, runs over processes, a store of Parquet tables, statistics out."""
 
 from joulewise.progress import Cancelled, CancelToken, Progress
+from joulewise.study.answers.query import query
 from joulewise.study.answers.results import Results, open_results
 from joulewise.study.parsing.study import Study, parse_study, read_study
 from joulewise.study.running.planning import plan
@@ -20,6 +21,7 @@ __all__ = [
     "open_results",
     "parse_study",
     "plan",
+    "query",
     "read_study",
     "run_study",
     "to_verify",

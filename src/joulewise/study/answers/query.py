@@ -45,24 +45,24 @@ class Answer:
     """What comes out of a question, computed when it is asked for; InputError where it cannot be."""
 
     _rows: pl.LazyFrame
-    _tables: StoredTables
-    _schemas: Mapping[str, pl.Schema]
+    _question: _Question
+    _folder: Path
 
     def frame(self) -> pl.DataFrame:
         """All rows."""
-        with self._explained():
+        with self._question.told():
             return self._rows.collect(engine="streaming")
 
     def first(self, n: int) -> tuple[pl.DataFrame, int]:
         """The first rows, and how many there are in all."""
-        with self._explained():
+        with self._question.told():
             first, height = pl.collect_all([self._rows.head(n), self._rows.select(pl.len())], engine="streaming")
             return first, int(height.item())
 
     def json(self) -> Iterator[str]:
         """The pieces of a JSON text: a list with an object for each row."""
         before = "["
-        with self._explained():
+        with self._question.told():
             for batch in self._rows.collect_batches(engine="streaming"):
                 for line in batch.write_ndjson().splitlines():
                     yield f"{before}\n{line}"
@@ -71,18 +71,13 @@ class Answer:
 
     def write(self, path: Path) -> None:
         """Write the rows as what the name of the file ends with; InputError where that is none of FORMATS."""
-        check_place(path, self._tables.store.folder)
-        with self._explained(), replacing(path) as temporary:
+        check_place(path, self._folder)
+        with self._question.told(), replacing(path) as temporary:
             _WRITERS[path.suffix.lower()](self, temporary)
 
     def _write_json(self, path: Path) -> None:
         with path.open("w", encoding="utf-8") as file:
             file.writelines(self.json())
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        with _told(self._tables.names, self._schemas):
-            yield
 
 
 _WRITERS: Mapping[str, Callable[[Answer, Path], object]] = {
@@ -108,14 +103,13 @@ def check_place(path: Path, folder: Path) -> None:
 def ask(tables: StoredTables, sql: str) -> Answer:
     """The answer of a question; InputError where it is none, or names what there is not."""
     _check_text(sql)
-    named = [name for name in tables.names if name in sql.casefold()]
-    scans = {name: tables.scan(name) for name in named}
-    schemas = {name: scan.collect_schema() for name, scan in scans.items()}
-    with _told(tables.names, schemas):
-        plan = _planned({name: pl.LazyFrame(schema=schema) for name, schema in schemas.items()}, sql)
-        if _READS.search(plan.explain(optimized=False)):
+    scans = {name: tables.scan(name) for name in tables.names if name in sql.casefold()}
+    question = _Question(sql, tables.names, {name: scan.collect_schema() for name, scan in scans.items()})
+    with question.told():
+        empty = {name: pl.LazyFrame(schema=schema) for name, schema in question.schemas.items()}
+        if _READS.search(_planned(empty, sql).explain(optimized=False)):
             raise InputError(Problem(_WHERE, "found a function that reads files", _ALLOWED))
-        return Answer(_planned(scans, sql), tables, schemas)
+        return Answer(_planned(scans, sql), question, tables.store.folder)
 
 
 def _planned(frames: Mapping[str, pl.LazyFrame], sql: str) -> pl.LazyFrame:
@@ -143,43 +137,51 @@ _PLACE = re.compile(r" at Line: (\d+), Column: (\d+)")
 _NEAREST = 5
 
 
-@contextmanager
-def _told(tables: Sequence[str], schemas: Mapping[str, pl.Schema]) -> Iterator[None]:
-    """What Polars finds wrong with a question, as an InputError in one line."""
-    try:
-        yield
-    except JoulewiseError:
-        raise
-    except (PolarsError, PanicException, ValueError, OverflowError, MemoryError) as error:
-        words = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise InputError(_problem(words, tables, schemas)) from None
+@dataclass(frozen=True)
+class _Question:
+    """A question, the tables that there are, and the columns of those that it names."""
 
+    sql: str
+    tables: Sequence[str]
+    schemas: Mapping[str, pl.Schema]
 
-def _problem(words: str, tables: Sequence[str], schemas: Mapping[str, pl.Schema]) -> Problem:
-    """What is wrong, with the nearest names where one is not known, or the place."""
-    if relation := _RELATION.search(words):
-        return unknown_name(f"{_WHERE}: table", relation[1], tables)
-    if column := _COLUMN.search(words):
-        return _unknown_column(column[1] or column[2], schemas)
-    if function := _FUNCTION.search(words):
-        return Problem(_WHERE, f"found the function {function[1] or function[2]!r}", "there is none of that name")
-    if place := _PLACE.search(words):
-        where = f"{_WHERE}, line {place[1]}, character {place[2]}"
-        return Problem(where, words[: place.start()].removeprefix("sql parser error: "))
-    return Problem(_WHERE, words.removeprefix("sql parser error: "), advice=_OWN_ADVICE)
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """What Polars finds wrong with the question, as an InputError in one line."""
+        try:
+            yield
+        except JoulewiseError:
+            raise
+        except (PolarsError, PanicException, ValueError, OverflowError, MemoryError) as error:
+            words = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise InputError(self._problem(words.removeprefix("sql parser error: "))) from None
 
+    def _problem(self, words: str) -> Problem:
+        """What is wrong, with the nearest names where one is not known, or the place."""
+        if relation := _RELATION.search(words):
+            return unknown_name(f"{_WHERE}: table", relation[1], self.tables)
+        if column := _COLUMN.search(words):
+            return self._unknown_column(column[1] or column[2])
+        if function := _FUNCTION.search(words):
+            return Problem(_WHERE, f"found the function {function[1] or function[2]!r}", "there is none of that name")
+        if place := _PLACE.search(words):
+            return Problem(f"{_WHERE}, line {place[1]}, character {place[2]}", words[: place.start()])
+        return Problem(_WHERE, words, advice=_OWN_ADVICE)
 
-def _unknown_column(name: str, schemas: Mapping[str, pl.Schema]) -> Problem:
-    """The problem of a name that is no column of the tables in question; one with a dot must stand in quotes."""
-    columns = list(dict.fromkeys(column for schema in schemas.values() for column in schema))
-    dotted = [column for column in columns if column.startswith(f"{name}.")]
-    close = dotted[:_NEAREST] or _close(name, columns)
-    advice = f"did you mean {' or '.join(map(_quoted, close))}?" if close else _OWN_ADVICE
-    allowed = "names with a dot stand in double quotes" if dotted else f"no such column in {', '.join(schemas)}"
-    return Problem(f"{_WHERE}: column", f"found {name!r}", allowed, advice)
+    def _unknown_column(self, name: str) -> Problem:
+        """The problem of a name that is no column of the tables in question; one with a dot must stand in quotes."""
+        columns = list(dict.fromkeys(column for schema in self.schemas.values() for column in schema))
+        dotted = [column for column in columns if column.startswith(f"{name}.") and column in self.sql]
+        close = dotted or _close(name, columns)
+        advice = f"did you mean {' or '.join(map(_quoted, close))}?" if close else _OWN_ADVICE
+        allowed = (
+            "names with a dot stand in double quotes" if dotted else f"no such column in {', '.join(self.schemas)}"
+        )
+        return Problem(f"{_WHERE}: column", f"found {name!r}", allowed, advice)
 
 
 def _close(name: str, columns: Sequence[str]) -> list[str]:
+    """Columns that a typo may have meant."""
     by_fold = {column.casefold(): column for column in columns}
     return [by_fold[close] for close in get_close_matches(name.casefold(), by_fold, _NEAREST)]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -63,10 +62,16 @@ class Results:
         """The points that are best in their world, and those that trials do not tell apart from them."""
         return statistics.leaders(self.runs, self.study.axes, metric)
 
-    def details(self, table: str, columns: Iterable[str] | None = None) -> pl.DataFrame:
-        """A detail table of all kept runs: run, then its columns, or these of them; names as text where runs differ."""
+    def details(
+        self, table: str, columns: Iterable[str] | None = None, runs: Iterable[str] | None = None
+    ) -> pl.DataFrame:
+        """A detail table of all kept runs, or those of these: run, then its columns, or these of them.
+
+        Names are text where runs differ.
+        """
         store = Store(self.folder)
-        paths = {key: store.detail_file(table, key) for key in self.runs["run"].unique(maintain_order=True)}
+        keys = self.runs["run"].unique(maintain_order=True) if runs is None else runs
+        paths = {key: store.detail_file(table, key) for key in keys}
         named = [
             self._detail(path, table, columns).select(pl.lit(key).alias("run"), pl.all())
             for key, path in paths.items()
@@ -140,7 +145,7 @@ def check_details(store: Store, study: Study, runs: pl.DataFrame) -> None:
     """InputError where a run that is done has some of its detail tables and not all, or one that was cut short."""
     stored = {name: {path.stem for path in (store.folder / name).glob("*.parquet")} for name in study.kind.tables}
     done = runs.filter(pl.col("status") == DONE)["run"]
-    kept = set(done).intersection(itertools.chain(*stored.values()))
+    kept = those_in(done, set().union(*stored.values()))
     for name, keys in stored.items():
         if not kept <= keys:
             advice = "run the study again, which computes what is missing"
@@ -148,3 +153,9 @@ def check_details(store: Store, study: Study, runs: pl.DataFrame) -> None:
         paths = (store.detail_file(name, key) for key in sorted(kept))
         if cut := next((path for path in paths if not is_whole(path)), None):
             raise damaged(cut, "", "is cut short", "must be a Parquet file")
+
+
+def those_in(keys: pl.Series, names: Iterable[str]) -> set[str]:
+    """Those of some names that are among many keys."""
+    found = pl.Series(list(names), dtype=pl.String)
+    return set(found.filter(found.is_in(keys.implode())))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from joulewise.reading import damaged, read_object
-from joulewise.study.answers.results import check_details, finished_study
+from joulewise.study.answers.results import check_details, finished_study, those_in
 from joulewise.study.parsing.schema import study_keys
 from joulewise.study.parsing.study import Study
 from joulewise.study.spec.column import BOUND_COLUMNS, BOUNDS, FIRST_COLUMNS, RUNS, Column
@@ -45,7 +45,7 @@ class StoredTables:
     store: Store
     study: Study
     keys: pl.DataFrame
-    """Key, world and status of every run."""
+    """Key and status of every run."""
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -59,8 +59,9 @@ class StoredTables:
 
     def kept(self, name: str) -> list[Path]:
         """The files of a detail table, one for each run that has it."""
-        runs = set(self.keys[RUN])
-        return [path for path in sorted((self.store.folder / name).glob("*.parquet")) if path.stem in runs]
+        paths = sorted((self.store.folder / name).glob("*.parquet"))
+        runs = those_in(self.keys[RUN], (path.stem for path in paths))
+        return [path for path in paths if path.stem in runs]
 
     def described(self, name: str) -> Iterator[ShownColumn]:
         """What the columns of a table mean; a `*` stands for any text."""
@@ -114,7 +115,7 @@ class StoredTables:
 
     def _bounds(self) -> pl.LazyFrame:
         """What is proven of the worlds of the runs: a row for each proof, or for each vertex of a curve."""
-        worlds = set(self.keys["world"])
+        worlds = set(self._runs().select(pl.col("world").unique()).collect(engine="streaming")["world"])
         found = [
             (path, match[1], match[2])
             for path in sorted((self.store.folder / BOUNDS).glob("*"))
@@ -145,7 +146,7 @@ def stored_tables(folder: Path | str) -> StoredTables:
     missing = next((axis for axis in study.axes if axis not in schema), None)
     if missing is not None:
         raise damaged(store.runs_file, f"column {missing!r}", "is missing")
-    keys = store.read_table(store.runs_file, [RUN, "world", "status"])
+    keys = store.read_table(store.runs_file, [RUN, "status"])
     check_details(store, study, keys)
     return StoredTables(store, study, keys)
 

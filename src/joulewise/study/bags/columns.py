@@ -66,6 +66,7 @@ _ALLOCATIONS = (
     Column(MACHINES, "energy_j", "J", "its energy, idle power until the makespan included"),
     Column(COUNTS, "point", "", "number of the point, as in fronts"),
     Column(COUNTS, "machine", "", "number of the machine"),
+    label(COUNTS, "machine_type", "name of the machine type"),
     label(COUNTS, "task_type", "name of the task type"),
     Column(COUNTS, "pstate", "", "P-state, 0 the fastest"),
     Column(COUNTS, "tasks", "tasks", "how many of these tasks the machine runs in that P-state"),

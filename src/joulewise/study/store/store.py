@@ -37,6 +37,9 @@ NO_BOUND = "none"
 OF_COMPUTING = ("run_at", "seconds", "machine", "python")
 """What the marker says of computing alone, which does not change where nothing is computed."""
 
+_ROWS_AT_ONCE = 20_000
+"""Of a table that need not fit into memory: whoever reads it has a few such groups of rows at a time."""
+
 Tables = Mapping[str, "pl.DataFrame"]
 """Detail tables of one run, by their names."""
 
@@ -168,7 +171,8 @@ class Store:
     def sink_table(self, path: Path, table: pl.LazyFrame) -> None:
         """Store a table that need not fit into memory, likewise."""
         with replacing(path) as temporary:
-            table.sink_parquet(temporary, metadata={"schema_version": str(SCHEMA_VERSION)})
+            about = {"schema_version": str(SCHEMA_VERSION)}
+            table.sink_parquet(temporary, metadata=about, row_group_size=_ROWS_AT_ONCE)
             seal(temporary, self._name(path))
 
     def read_table(

@@ -241,7 +241,7 @@ def _columns(case: Case, outcome: Simulated) -> dict[str, Any]:
 
 def _tables(world: World, allocation: Allocation) -> Tables:
     tables = {RECORDS: details.records(world, allocation), TRACES: details.trace(world, allocation)}
-    return {**tables, **details.broken_tables(allocation)}
+    return {**tables, **details.broken_tables(world, allocation)}
 
 
 def _proof(case: Case) -> Proof:
