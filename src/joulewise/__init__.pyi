@@ -17,7 +17,7 @@ from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.measures import measures
 from joulewise.simulate.tasks.serial import Outcome
 from joulewise.simulate.tasks.serial import simulate as run
-from joulewise.study import Results, Study, compare, open_results, read_study, run_study
+from joulewise.study import Results, Study, compare, open_results, query, read_study, run_study
 from joulewise.worlds.environment import SystemParameters, generate_system
 from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
 
@@ -56,6 +56,7 @@ __all__ = [
     "measures",
     "open_results",
     "piecewise",
+    "query",
     "read_study",
     "run",
     "run_study",

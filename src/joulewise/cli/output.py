@@ -57,14 +57,20 @@ def print_table(
     *,
     numbers: Sequence[str] = (),
     header: bool = True,
+    as_named: bool = False,
 ) -> None:
-    """Print rows with equal keys as a table; `numbers` are columns to set right.
+    """Print rows with equal keys as a table; `numbers` are columns to set right, headings the keys as they are or read.
 
     Text is broken between words to fit a terminal. Where words are too long for that, rows stand below each other.
     """
     cells = [["" if value is None else printable(str(value)) for value in row.values()] for row in rows]
     columns = [
-        _TextColumn(name.replace("_", " "), name in numbers, i == 0 or name in numbers, [row[i] for row in cells])
+        _TextColumn(
+            printable(name) if as_named else name.replace("_", " "),
+            name in numbers,
+            i == 0 or name in numbers,
+            [row[i] for row in cells],
+        )
         for i, name in enumerate(rows[0] if rows else ())
     ]
     least = sum(column.least + _GAP for column in columns)

@@ -37,12 +37,16 @@ class Need:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure that is drawn whenever the records hold all that it needs; `name` is also its file name."""
+    """A figure that is drawn whenever the records hold all that it needs; `name` is also its file name.
+
+    One that `is_schedule` shows where and when things ran.
+    """
 
     name: str
     title: str
     needs: tuple[Need, ...]
     drawer: Callable[[Records], Drawing]
+    is_schedule: bool = False
 
     def draw(self, records: Records) -> Drawing:
         """The figure of the records."""
@@ -87,7 +91,8 @@ def all_metrics(records: Records) -> list[Table]:
 class Page:
     """What the report of one kind of study says and shows; what is left out has a plain default.
 
-    `frames` are the detail tables that it reads, each with the columns it needs, or None for all of them. `keys` says
+    `frames` are the detail tables that it reads, each with the columns it needs, or None for all of them; of those with
+    a row for each task, `glimpses`, it reads a few runs only: the first ones, and one of the best point. `keys` says
     how study keys are spoken of that are not just read out. `across` is a key whose values head columns of tables.
     `illustrations` show worlds of this kind, for the entry of the catalogue that draws them.
     """
@@ -100,6 +105,7 @@ class Page:
     keys: Mapping[str, Key] = field(default_factory=dict)
     across: str = ""
     illustrations: tuple[Illustration, ...] = ()
+    glimpses: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def page_of(kind: str) -> Page:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
-from joulewise.present.export import FORMATS, export
+from joulewise.present.export import FORMATS, export, render, spec_of
 from joulewise.present.layout import Drawing
 from joulewise.present.overview import figures as overview_figures
 from joulewise.present.overview import records_of_values
@@ -16,16 +18,20 @@ from joulewise.present.page import drawable, page_of
 from joulewise.present.records import WHOLES, Records, StudyInfo, tidy
 from joulewise.present.report import draft_of, mark_of, marked_report, overview_draft
 from joulewise.study.answers.overview import Overview, is_large
-from joulewise.study.store.store import Store
+from joulewise.study.store.store import DONE, Store
 
 if TYPE_CHECKING:
     from joulewise.study import Results
+
+_GLIMPSED = 4
+"""How many runs are looked at of tables that have a row for each task."""
 
 
 def records_of(results: Results) -> Records:
     """What the report and the figures of results are made from."""
     page = page_of(results.study.kind.name)
     details = {name: results.details(name, columns) for name, columns in page.frames.items()}
+    details |= {name: results.details(name, columns, _a_few(results)) for name, columns in page.glimpses.items()}
     return Records(
         _info(results),
         tidy(results.judged),
@@ -52,6 +58,21 @@ def _overview(results: Results) -> tuple[Overview, Records]:
     """The overview of very many runs, with records of the values that they have."""
     overview = Overview(results)
     return overview, records_of_values(overview, _info(results), **_words(results))
+
+
+def _a_few(results: Results) -> list[str]:
+    """The first run of each of the first points, and that of the point which is best on average."""
+    axes, kind = list(results.axes), results.study.kind
+    done = results.judged.filter(pl.col("status") == DONE)
+    metric = next((column.name for column in kind.shown() if column.name in done.columns), None)
+    first = done.unique(axes, keep="first", maintain_order=True)
+    keys = first["run"].head(_GLIMPSED).to_list()
+    if metric and kind.has_best and first.height > _GLIMPSED:
+        means = done.group_by(axes, maintain_order=True).agg(pl.col(metric).mean()).drop_nulls(metric)
+        top = means.sort(metric, descending=True, maintain_order=True).head(1)
+        best = first.join(top, on=axes, how="semi", nulls_equal=True)["run"].to_list()
+        keys = list(dict.fromkeys([*keys[: _GLIMPSED - len(best)], *best]))
+    return keys
 
 
 def write_report(results: Results) -> Path:
@@ -89,6 +110,16 @@ def write_figures(
     if is_large(results):
         return _exported(overview_figures(*_overview(results)), place, formats, on_progress)
     return draw_figures(records_of(results), place, formats, on_progress, names)
+
+
+def schedule_figures(results: Results) -> Iterator[tuple[str, bytes]]:
+    """The figures of results that show where and when things ran, each with its name, as PNG."""
+    records = records_of(results)
+    for figure in drawable(records):
+        if figure.is_schedule:
+            drawn = render(spec_of(figure.draw(records).chart), "png")
+            assert isinstance(drawn, bytes), "a PNG is no text"
+            yield figure.name, drawn
 
 
 def draw_figures(

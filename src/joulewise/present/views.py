@@ -34,6 +34,21 @@ def reshaped(records: Records, runs: pl.DataFrame, axes: Sequence[str]) -> Recor
     return replace(seen, differences=statistics.differences(once, axes, [seen.share], seen.main))
 
 
+def first_kept(records: Records, name: str, columns: Sequence[str], named: Sequence[str] = ()) -> pl.DataFrame:
+    """These columns of a detail table with the keys that vary and those `named`, of the first kept trial.
+
+    Empty where it lacks one of them.
+    """
+    table = records.frame(name)
+    if not {"run", *columns} <= set(table.columns):
+        return pl.DataFrame()
+    keys = [key for key in dict.fromkeys([*named, *records.varying]) if key in records.runs.columns]
+    there = records.runs.select("run", "trial", *keys).join(table.select("run").unique(), on="run", how="semi")
+    trial = pl.col("trial").min()
+    first = there.filter(pl.col("trial") == (trial.over(keys) if keys else trial)).drop("trial")
+    return first.join(table.select("run", *columns), on="run", maintain_order="left_right")
+
+
 def looks_of(records: Records, key: str) -> theme.Looks:
     """Colour and dash of the line of each value of a key, by label; immediate mode is dashed."""
     labels, own = records.labels(key), records.words(key).lines

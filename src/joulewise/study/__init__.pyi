@@ -2,6 +2,7 @@
 
 from joulewise.progress import Cancelled, CancelToken, Progress
 from joulewise.study.answers.comparison import Comparison, compare
+from joulewise.study.answers.query import query
 from joulewise.study.answers.results import Results, open_results
 from joulewise.study.parsing.study import Study, parse_study, read_study
 from joulewise.study.running.engines.dask import Dask
@@ -29,6 +30,7 @@ __all__ = [
     "open_results",
     "parse_study",
     "plan",
+    "query",
     "read_profile",
     "read_study",
     "run_study",

@@ -22,7 +22,7 @@ from joulewise.present.jobs.bars import (
 )
 from joulewise.present.jobs.curves import jobs_over_time
 from joulewise.present.jobs.findings import job_findings
-from joulewise.present.jobs.gantt import gantt, lively, name_nodes
+from joulewise.present.jobs.gantt import gantt, name_nodes
 from joulewise.present.jobs.keys import ADAPTS, FILTER, LENIENCY, LOAD, PLANNED, POLICY, SCHEDULER
 from joulewise.present.jobs.leniency import filtered_view, over_job_leniency
 from joulewise.present.jobs.leniency_map import lead_of, leniency_map
@@ -35,6 +35,7 @@ from joulewise.present.layout import Drawing, group_colours
 from joulewise.present.page import all_figures, drawable
 from joulewise.present.records import VARIANT, Records
 from joulewise.present.report import render_report
+from joulewise.present.windows import Limits, lively
 from tests.strategies.made import with_frames
 from tests.strategies.made_jobs import BUDGET_J, FIG_7, FIG_9, MAPPED, NODES, TITLES, TRACE, job_records
 from tests.strategies.vega import is_vega_lite
@@ -379,7 +380,7 @@ def test_of_long_schedules_a_window_is_drawn_that_is_neither_empty_nor_crowded()
     times = [i * 1200.0 for i in range(3000)] + [2e6 + i for i in range(1000)]
     arrival = pl.Series(sorted(times))
     runs = pl.DataFrame({"ready_s": arrival, "start_s": arrival, "end_s": arrival + 5, "nodes": [1] * len(times)})
-    window = lively([runs])
+    window = lively([runs], Limits(most_runs=1500, most_starts=250))
     inside = runs.filter(pl.col("start_s").is_between(window.start_s, window.end_s))
     assert 100 < inside.height <= 250
     assert window.end_s - window.start_s == 48 * 3600.0

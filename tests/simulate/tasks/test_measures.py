@@ -178,7 +178,7 @@ def test_killed_and_lost_runs_use_energy_and_earn_nothing() -> None:
 
 def assert_comes_back(world: World, allocation: Allocation) -> None:
     """Tables tell all of an allocation."""
-    tables = {"records": details.records(world, allocation), **details.broken_tables(allocation)}
+    tables = {"records": details.records(world, allocation), **details.broken_tables(world, allocation)}
     back = details.allocation_of(tables)
     for part in ("lost", "pieces"):
         for name in ("task", "machine", "pstate", "start_s", "end_s"):

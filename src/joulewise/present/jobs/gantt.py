@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,13 +17,14 @@ from joulewise.present.jobs.view import CLUSTERS, JOBS, PIECES, job_view, kept
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, all_panels, assemble, inline, sentence
 from joulewise.present.parts import vconcat
 from joulewise.present.records import Records
+from joulewise.present.windows import Limits, Window, chosen, inside, lively, time_axis
 from joulewise.units import count, duration
 
 COLUMNS = ("job", "cluster", "nodes", "ready_s", "start_s", "end_s", "wait_s", "fate")
 _RAN = ("ran", "killed")
 _PIECES = ("job", "cluster", "nodes", "start_s", "end_s")
-_LENGTHS_S = tuple(3600.0 * hours for hours in (0.25, 0.5, 1, 2, 4, 6, 8, 12, 24, 48, 96, 168, 336, 720, 2160, 8760))
-_MOST_RUNS, _MOST_STARTS, _MOST_PANELS, _MOST_TRIED = 1500, 250, 4, 40
+_MOST_PANELS = 4
+_LIMITS = Limits(most_runs=1500, most_starts=250)
 _WAITS = {
     60.0: "up to 1 min", 600.0: "up to 10 min", 3600.0: "up to 1 h", 21600.0: "up to 6 h", 86400.0: "up to 1 d",
 }  # fmt: skip
@@ -40,14 +41,6 @@ _TIPS = {"job": "job", "user": "user", "nodes": "nodes", "shown": "wait"}
 
 Range = tuple[int, int]
 """Nodes from the first up to, but without, the last."""
-
-
-@dataclass(frozen=True)
-class Window:
-    """A stretch of time, in seconds."""
-
-    start_s: float
-    end_s: float
 
 
 @dataclass(frozen=True)
@@ -74,8 +67,8 @@ def gantt(records: Records) -> Drawing:
     seen, best = job_view(records)
     runs = _runs(seen)
     keys = [*(key for key in seen.varying if key != SCHEDULER), SCHEDULER]
-    shown = _shown(seen, all_panels(seen, runs, keys if seen.varying else []))
-    window = lively([panel.rows for panel in shown])
+    shown = chosen(seen, all_panels(seen, runs, keys if seen.varying else []), _MOST_PANELS)
+    window = lively([panel.rows for panel in shown], _LIMITS)
     sizes = _sizes(seen, shown)
     n_left = runs["run"].n_unique() - len(shown)
     left = f" {sentence(count(n_left, 'further schedule'))} not shown." if n_left else ""
@@ -85,22 +78,10 @@ def gantt(records: Records) -> Drawing:
         "alike, so a job is drawn on the lowest that are free when it starts. It may be in several pieces; those too "
         f"thin to be seen are left out. First kept trial.{best}{left}"
     )
-    looks = _looks(_inside(pl.concat([panel.rows for panel in shown]), window))
+    looks = _looks(inside(pl.concat([panel.rows for panel in shown]), window))
     width_px = _WIDTHS_PX[len(shown) > 1]
     parts = [_panel(panel, _Chart(window, sizes, width_px), looks) for panel in shown]
     return Drawing(assemble(parts, across=2), caption)
-
-
-def _shown(seen: Records, panels: Sequence[Panel]) -> list[Panel]:
-    """As many schedules as there is room for: the first, with the best of the first setting among them."""
-    best = next((i for i, panel in enumerate(panels) if _is_best(seen, panel.rows.row(0, named=True))), 0)
-    first = [i for i in range(len(panels)) if i != best][: _MOST_PANELS - 1]
-    return [panels[i] for i in sorted([best, *first])]
-
-
-def _is_best(seen: Records, point: Mapping[str, Any]) -> bool:
-    """Whether a schedule is of a point that earned most at its setting."""
-    return any(all(point[key] == row[key] for key in seen.varying) for row in seen.best.iter_rows(named=True))
 
 
 def _runs(seen: Records) -> pl.DataFrame:
@@ -110,38 +91,6 @@ def _runs(seen: Records) -> pl.DataFrame:
     ran = jobs.drop("fate")
     pieces = kept(seen, PIECES, _PIECES)
     return ran if pieces.is_empty() else pl.concat([ran, pieces], how="diagonal_relaxed")
-
-
-def lively(schedules: Sequence[pl.DataFrame]) -> Window:
-    """A window as long as most of its length have few enough runs, and of those that have the one where most come."""
-    ends = [(float(runs["start_s"].min()), float(runs["end_s"].max())) for runs in schedules]  # type: ignore[arg-type]
-    start_s, end_s = min(first for first, _ in ends), max(last for _, last in ends)
-    if all(runs.height <= _MOST_STARTS for runs in schedules):
-        return Window(start_s, max(end_s, start_s + 1.0))
-    lengths_s = [length_s for length_s in _LENGTHS_S if length_s < end_s - start_s] or [end_s - start_s]
-    windows = (window for length_s in reversed(lengths_s) for window in _windows(schedules[0], start_s, length_s))
-    fitting = (window for window in windows if all(_fits(runs, window) for runs in schedules))
-    return next(fitting, Window(start_s, start_s + lengths_s[0]))
-
-
-def _windows(runs: pl.DataFrame, first_s: float, length_s: float) -> Iterator[Window]:
-    """Windows of a length, one after the other, those where most jobs come first; none if most have too many."""
-    slot = ((pl.col("ready_s") - first_s) // length_s).cast(pl.Int64).clip(0)
-    counts = runs.drop_nulls("ready_s").group_by(slot.alias("slot")).len()
-    if float(counts["len"].median() or 0.0) <= _MOST_STARTS:  # type: ignore[arg-type]
-        few = counts.filter(pl.col("len") <= _MOST_STARTS).sort("len", "slot", descending=[True, False])
-        for place in few["slot"].head(_MOST_TRIED):
-            yield Window(first_s + place * length_s, first_s + (place + 1) * length_s)
-
-
-def _fits(runs: pl.DataFrame, window: Window) -> bool:
-    """Whether few enough runs of a schedule are, and start, in a window."""
-    inside = _inside(runs, window)
-    return inside.height <= _MOST_RUNS and (inside["start_s"] >= window.start_s).sum() <= _MOST_STARTS
-
-
-def _inside(runs: pl.DataFrame, window: Window) -> pl.DataFrame:
-    return runs.filter((pl.col("end_s") > window.start_s) & (pl.col("start_s") < window.end_s))
 
 
 def name_nodes(start_s: Sequence[float], end_s: Sequence[float], nodes: Sequence[int]) -> list[list[Range]]:
@@ -186,11 +135,11 @@ def _sizes(seen: Records, panels: Sequence[Panel]) -> dict[str, int]:
 def _panel(panel: Panel, frame: _Chart, looks: Any) -> Any:
     import altair as alt
 
-    inside, clusters = _inside(panel.rows, frame.window), list(frame.sizes)
+    shown, clusters = inside(panel.rows, frame.window), list(frame.sizes)
     parts = []
     for name in clusters:
-        here = inside.filter(pl.col("cluster").cast(pl.String) == name)
-        x, y = _time_axis(frame.window, named=name == clusters[-1]), _node_axis(name, frame.sizes[name])
+        here = shown.filter(pl.col("cluster").cast(pl.String) == name)
+        x, y = time_axis(frame.window, named=name == clusters[-1]), _node_axis(name, frame.sizes[name])
         bars = _bars(here, frame, name).encode(x=x, x2=alt.X2("x2:Q"), y=y, y2=alt.Y2("y2:Q"), color=looks)
         parts.append(bars.properties(width=frame.width_px, height=frame.height_px(name)))
     return vconcat(*parts, spacing=6, title=panel.title)
@@ -219,14 +168,6 @@ def _seen(parts: Sequence[Range], node_px: float) -> list[Range]:
     """Those of the ranges of a job that are high enough to be seen, and always the largest."""
     largest = max(parts, key=lambda part: part[1] - part[0])
     return [part for part in parts if part == largest or (part[1] - part[0]) * node_px >= _SEEN_PX]
-
-
-def _time_axis(window: Window, *, named: bool) -> Any:
-    import altair as alt
-
-    looks = alt.Axis(grid=False, labels=named, ticks=named, format=AXIS_FORMAT, tickCount=6, labelFlush=False)
-    scale = alt.Scale(domain=[window.start_s / 3600, window.end_s / 3600], nice=False, zero=False)
-    return alt.X("x:Q", title="simulated time (h)" if named else None, scale=scale, axis=looks)
 
 
 def _node_axis(name: str, n_nodes: int) -> Any:

@@ -105,7 +105,7 @@ _FIGURES = (
          Need("energy of jobs over time", lambda records: records.keeps(JOB_TRACES, ENERGY_TRACE))),
         used_over_time,
     ),
-    Figure("gantt", "Which nodes ran what", (Need("runs of jobs", has_runs),), gantt),
+    Figure("gantt", "Which nodes ran what", (Need("runs of jobs", has_runs),), gantt, is_schedule=True),
     Figure("run-times", "Planned and true run times", (Need("plans", has_plans),), run_times),
     Figure("utility-by-size", "Size and utility of job types", (Need("job types", has_worths),), utility_by_size),
 )  # fmt: skip

@@ -9,7 +9,7 @@ import polars as pl
 
 from joulewise.present.jobs.keys import ADAPTS, COMMITMENT, FILTER, LENIENCY, LOAD, POLICY, SCHEDULER, THRESHOLD
 from joulewise.present.records import VARIANT, Records
-from joulewise.present.views import reshaped
+from joulewise.present.views import first_kept, reshaped
 
 JOBS, JOB_TRACES, JOB_TYPES, USERS, QUEUES = "jobs", "job_traces", "job_types", "users", "queues"
 CLUSTERS, PIECES, FINDINGS = "clusters", "pieces", "findings"
@@ -103,13 +103,7 @@ def filtered(records: Records) -> pl.DataFrame:
 
 def kept(records: Records, name: str, columns: Sequence[str]) -> pl.DataFrame:
     """These columns of a detail table with the records' keys, of the first kept trial; empty where it lacks one."""
-    table = records.frame(name)
-    if not {"run", *columns} <= set(table.columns):
-        return pl.DataFrame()
-    keys = [key for key in dict.fromkeys([SCHEDULER, *records.varying]) if key in records.runs.columns]
-    there = records.runs.select("run", "trial", *keys).join(table.select("run").unique(), on="run", how="semi")
-    first = there.filter(pl.col("trial") == pl.col("trial").min().over(keys)).drop("trial")
-    return first.join(table.select("run", *columns), on="run", maintain_order="left_right")
+    return first_kept(records, name, columns, [SCHEDULER])
 
 
 def _schedulers(records: Records) -> pl.Series:

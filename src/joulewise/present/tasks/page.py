@@ -10,6 +10,7 @@ from joulewise.present.tasks.curves import energy_over_time, utility_over_time
 from joulewise.present.tasks.fates import COUNTS, fates, fates_by_priority, shares
 from joulewise.present.tasks.findings import day_findings
 from joulewise.present.tasks.gains import gain_by_number, has_gains
+from joulewise.present.tasks.gantt import GLIMPSES, has_runs, task_gantt
 from joulewise.present.tasks.glossary import GLOSSARY
 from joulewise.present.tasks.illustrations import ILLUSTRATIONS
 from joulewise.present.tasks.keys import (
@@ -91,6 +92,9 @@ _FIGURES = (
         "energy-over-time", "Energy over the day",
         (Need("energy over time", lambda records: _has_trace(records, ENERGY_TRACE)),), energy_over_time,
     ),
+    Figure(
+        "task-gantt", "Which machines ran what", (Need("records of tasks", has_runs),), task_gantt, is_schedule=True,
+    ),
     Figure("fates", "What became of the tasks", (_TASK_COUNTS,), fates),
     Figure("completed-by-policy", "Completed tasks", (_COMPARISON, _TASK_COUNTS), completed_by_policy),
     Figure(
@@ -133,5 +137,15 @@ _KEYS = {
 }
 
 PAGES = {
-    "managed": Page(day_findings, day_tables, _FIGURES, GLOSSARY, {TRACES: None}, _KEYS, THRESHOLD, ILLUSTRATIONS),
+    "managed": Page(
+        day_findings,
+        day_tables,
+        _FIGURES,
+        GLOSSARY,
+        {TRACES: None},
+        _KEYS,
+        THRESHOLD,
+        ILLUSTRATIONS,
+        GLIMPSES,
+    ),
 }

@@ -171,17 +171,20 @@ class Results:
     def _error(self) -> statistics.Error:
         return statistics.at_looks if self.study.until else statistics.once
 
-    def details(self, table: str, columns: Iterable[str] | None = None) -> pl.DataFrame:
-        """A detail table of all kept runs that judge: run, then its columns, or these of them.
+    def details(
+        self, table: str, columns: Iterable[str] | None = None, runs: Iterable[str] | None = None
+    ) -> pl.DataFrame:
+        """A detail table of all kept runs that judge, or those of these: run, then its columns, or these of them.
 
         Names are text where runs differ.
         """
         store = Store(self.folder)
-        stored = pl.DataFrame({"run": sorted(store.detail_keys(table))}, schema={"run": pl.String})
-        kept = self.judging().select("run").unique(maintain_order=True).collect().join(stored, on="run", how="semi")
+        keys = self.judging().select("run").unique(maintain_order=True).collect()["run"] if runs is None else list(runs)
+        stored = store.detail_keys(table)
         named = [
             self._detail(store.detail_file(table, key), table, columns).select(pl.lit(key).alias("run"), pl.all())
-            for key in kept["run"]
+            for key in keys
+            if key in stored
         ]
         if len({tuple(frame.schema.items()) for frame in named}) > 1:
             named = [frame.with_columns(pl.col(pl.Enum).cast(pl.String)) for frame in named]
@@ -224,6 +227,17 @@ _MEASURED = "measure.json"
 def open_results(folder: Path | str, *, must_be_sealed: bool = True) -> Results:
     """The results in a folder; InputError when it holds none, or, where they `must_be_sealed`, was changed since."""
     folder = Path(folder)
+    study, about = finished_study(folder)
+    store = Store(folder)
+    with store.reading(store.runs_file, must_be_sealed=False) as table:
+        check_runs(store.runs_file, table, study)
+    if must_be_sealed:
+        check_details(store, study, store.read_table(store.runs_file, ["run", "status"]))
+    return Results(folder, study, about, must_be_sealed)
+
+
+def finished_study(folder: Path) -> tuple[Study, dict[str, Any]]:
+    """The study of a results folder and what the folder says of itself; InputError where it holds none, or no whole."""
     store = Store(folder)
     if not folder.is_dir():
         found = "is a file" if folder.exists() else "there is no such folder"
@@ -238,20 +252,14 @@ def open_results(folder: Path | str, *, must_be_sealed: bool = True) -> Results:
         raise InputError(Problem(str(folder), "holds an unfinished study", advice=advice))
     source = read_source(store.study_file, "put back the study that was run")
     study = parse_study(source, store.study_file.name, Path(about["study_folder"]))
-    study = replace(study, heading=replace(study.heading, trials=about["trials"]))
-    with store.reading(store.runs_file, must_be_sealed=False) as table:
-        check_runs(store.runs_file, table, study)
-    if must_be_sealed:
-        done = store.read_table(store.runs_file, ["run", "status"]).filter(pl.col("status") == DONE)["run"]
-        _check_details(store, study, done)
-    return Results(folder, study, about, must_be_sealed)
+    return replace(study, heading=replace(study.heading, trials=about["trials"])), about
 
 
-def _check_details(store: Store, study: Study, done: pl.Series) -> None:
+def check_details(store: Store, study: Study, runs: pl.DataFrame) -> None:
     """InputError where a run that is done has some of its detail tables and not all, or one that was cut short."""
     stored = {name: store.detail_keys(name) for name in study.kind.tables}
-    every = pl.Series("run", sorted(set().union(*stored.values())), pl.String)
-    kept = set(every.filter(every.is_in(done.implode())))
+    done = runs.filter(pl.col("status") == DONE)["run"]
+    kept = those_in(done, set().union(*stored.values()))
     for name, keys in stored.items():
         if not kept <= keys:
             advice = "run the study again, which computes what is missing"
@@ -259,3 +267,9 @@ def _check_details(store: Store, study: Study, done: pl.Series) -> None:
         paths = (store.detail_file(name, key) for key in sorted(kept))
         if cut := next((path for path in paths if not is_whole(path)), None):
             raise damaged(cut, "", "is cut short", "must be a Parquet file")
+
+
+def those_in(keys: pl.Series, names: Iterable[str]) -> set[str]:
+    """Those of some names that are among many keys."""
+    found = pl.Series(list(names), dtype=pl.String)
+    return set(found.filter(found.is_in(keys.implode())))

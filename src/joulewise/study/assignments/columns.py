@@ -5,6 +5,7 @@ from __future__ import annotations
 from joulewise.study.searches.search_columns import FRONT_COLUMNS, SEARCH_COLUMNS, hypervolume_columns
 from joulewise.study.spec.column import (
     ASSIGNMENTS,
+    BOUNDS,
     CLOUDS,
     FRONTS,
     Column,
@@ -139,7 +140,13 @@ UTILITY_COLUMNS = (
     Column(CLOUDS, "tasks_dropped", "tasks", "tasks dropped or left out in that sample"),
     Column(ASSIGNMENTS, "point", "", "number of the point, as in fronts"),
     Column(ASSIGNMENTS, "task", "", "number of the task in order of arrival, from 0"),
+    label(ASSIGNMENTS, "task_type", "name of the task type"),
     Column(ASSIGNMENTS, "machine", "", "number of the machine, from 0 by machine type; -1: not to run"),
+    label(ASSIGNMENTS, "machine_type", "name of the machine type; null: not to run"),
     Column(ASSIGNMENTS, "pstate", "", "P-state, 0 the fastest"),
     Column(ASSIGNMENTS, "order", "", "place in the global order by which machines take their tasks"),
+    Column(BOUNDS, "least_j", "J", "least energy of all tasks that must run"),
+    Column(BOUNDS, "most_utility", "utility", "what all tasks are worth at most"),
+    Column(BOUNDS, "drop_below", "", "as in the study: when tasks may be dropped"),
+    Column(BOUNDS, "slot_s", "s", "length of the steps of time that its prices are for"),
 )  # fmt: skip

@@ -259,7 +259,7 @@ def _dropped(facts: AssignmentFacts, assignments: Sequence[Assignment]) -> Float
 def _tables(front: FoundFront, assignments: Sequence[Assignment]) -> Tables:
     tables = {
         FRONTS: utility_tables.fronts_table(front),
-        ASSIGNMENTS: utility_tables.assignments_table(assignments),
+        ASSIGNMENTS: utility_tables.assignments_table(front.world, assignments),
     }
     return tables if front.spread is None else {**tables, CLOUDS: utility_tables.clouds_table(front.spread)}
 

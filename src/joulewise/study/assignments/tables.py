@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from joulewise.optimise.gap import gap_of
+from joulewise.study.store.tables import named
 
 if TYPE_CHECKING:
     import polars as pl
@@ -264,21 +265,25 @@ def clouds_table(spread: FuzzyFront) -> pl.DataFrame:
     )
 
 
-def assignments_table(assignments: Sequence[Assignment]) -> pl.DataFrame:
+def assignments_table(world: World, assignments: Sequence[Assignment]) -> pl.DataFrame:
     """Where, how and in which order every task is to run, assignment by assignment."""
     import polars as pl
 
-    n, n_tasks = len(assignments), assignments[0].n_tasks
+    system, n, n_tasks = world.system, len(assignments), assignments[0].n_tasks
+    chosen = {
+        name: np.concatenate([getattr(assignment, name) for assignment in assignments])
+        for name in ("machine", "pstate", "order")
+    }
+    runs = pl.Series(chosen["machine"] >= 0)
     return pl.DataFrame(
         {
             "point": np.repeat(np.arange(n, dtype=np.int32), n_tasks),
             "task": np.tile(np.arange(n_tasks, dtype=np.int32), n),
-            **{
-                name: np.concatenate([getattr(assignment, name) for assignment in assignments])
-                for name in ("machine", "pstate", "order")
-            },
+            "task_type": named(system.task_types, np.tile(world.workload.task_type, n)),
+            **chosen,
+            "machine_type": named(system.machine_types, system.machine_type[np.maximum(chosen["machine"], 0)]),
         }
-    )
+    ).with_columns(pl.when(runs).then(pl.col("machine_type")))
 
 
 def assignments_of(table: pl.DataFrame) -> list[Assignment]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from joulewise import units
 from joulewise.study.searches.search_columns import FRONT_COLUMNS, SEARCH_COLUMNS, hypervolume_columns
 from joulewise.study.spec.column import (
+    BOUNDS,
     COUNTS,
     FRONTS,
     MACHINES,
@@ -65,11 +66,20 @@ _ALLOCATIONS = (
     Column(MACHINES, "energy_j", "J", "its energy, idle power until the makespan included"),
     Column(COUNTS, "point", "", "number of the point, as in fronts"),
     Column(COUNTS, "machine", "", "number of the machine"),
+    label(COUNTS, "machine_type", "name of the machine type"),
     label(COUNTS, "task_type", "name of the task type"),
     Column(COUNTS, "pstate", "", "P-state, 0 the fastest"),
     Column(COUNTS, "tasks", "tasks", "how many of these tasks the machine runs in that P-state"),
 )  # fmt: skip
 """The detail tables of allocations."""
+
+_VERTICES = (
+    Column(BOUNDS, "vertex", "", "number of the vertex of the bound, from 0; the last has the least makespan alone"),
+    Column(BOUNDS, "weight_w", "W", "from which worth of a second on the vertex is optimal"),
+    Column(BOUNDS, "extra_j", "J", "its energy above that of idle machines; null in the last row, as makespan_s"),
+    Column(BOUNDS, "makespan_s", "s", "its makespan"),
+)
+"""The proof of a bound on energy and makespan."""
 
 _FRONT = (
     metric(
@@ -168,10 +178,11 @@ _PROFIT = (
 
 BAG_FRONT_COLUMNS = (
     *SEARCH_COLUMNS, *hypervolume_columns("mean"), *FRONT_COLUMNS, *_BAG, *_FRONT, *_POINTS, _CHOSEN, *_ALLOCATIONS,
+    *_VERTICES,
 )  # fmt: skip
 """Of the front of energy and makespan."""
 
-PROFIT_COLUMNS = (*SEARCH_COLUMNS, *_BAG, *_PROFIT, *_POINTS, *_ALLOCATIONS)
+PROFIT_COLUMNS = (*SEARCH_COLUMNS, *_BAG, *_PROFIT, *_POINTS, *_ALLOCATIONS, *_VERTICES)
 """Of the most profit."""
 
 _SOLD = (
@@ -212,6 +223,7 @@ _SOLD = (
     Column(SALES, "done_s", "s", "when it is done then"),
     flag(SALES, "is_bought", "whether the price is not above what is left of the worth then"),
     Column(SALES, "energy_cost", "", "what the energy of the bag above idle costs then"),
+    Column(BOUNDS, "unseen.profit", "", "what is proven of prices that are made without seeing the worth"),
 )  # fmt: skip
 
 _OF_A_BAG = ("tasks", "tasks_per_machine", "solve_s", "energy_bound_j", "makespan_bound_s", "vertices")

@@ -187,6 +187,7 @@ class PricingKind(BagKind):
     columns = PRICING_COLUMNS
     template = PRICING_TEMPLATE
     tables = (FRONTS, MACHINES, COUNTS, SALES)
+    proven = "seen.profit"
     supply_keys = ("pue", "tariff", "tariff_column", "tariff_unit")
 
     def bound(self, point: Point, _said: str) -> str:

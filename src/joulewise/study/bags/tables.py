@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from joulewise.optimise.gap import gap_of
+from joulewise.study.store.tables import named
 
 if TYPE_CHECKING:
     import polars as pl
@@ -98,7 +99,8 @@ def counts_table(bag: Bag, allocations: Sequence[BagAllocation]) -> pl.DataFrame
         {
             "point": np.repeat(np.arange(len(allocations)), [len(found) for found in tasks]),
             "machine": machine,
-            "task_type": pl.Series(task_type.astype(np.uint32)).cat.to(pl.Enum(bag.system.task_types)),
+            "machine_type": named(bag.system.machine_types, bag.system.machine_type[machine]),
+            "task_type": named(bag.system.task_types, task_type),
             "pstate": pstate,
             "tasks": _joined(tasks),
         }

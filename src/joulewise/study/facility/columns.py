@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from joulewise.study.spec.column import (
+    BOUNDS,
     CORES,
     CRACS,
     NODES,
@@ -158,6 +159,7 @@ FACILITY_COLUMNS = (
     Column(CRACS, "power_w", "W", "its power: heat_w / cop"),
     Column(CRACS, "cop", "", "coefficient of performance at its supply temperature"),
     Column(CORES, "node", "", "number of the node; cores that do nothing have no row"),
+    label(CORES, "node_name", "name of the node in the node list", is_optional=True),
     Column(CORES, "processor", "", "number of the processor in the facility, from 0"),
     Column(CORES, "core", "", "number of the core in the facility, from 0"),
     label(CORES, "task", "name of a task type that it spends time on"),
@@ -181,4 +183,5 @@ FACILITY_COLUMNS = (
         "earns more in a day",
     ),
     Column(PROGRESS, "crr_percent", "%", "the same in percent of most_reward_per_s"),
+    Column(BOUNDS, "cap", "1/s/W", "price of a watt under the cap, which helps to prove it"),
 )  # fmt: skip

@@ -8,6 +8,7 @@ import numpy as np
 
 from joulewise.study.spec.column import CORES, CRACS, NODES, PROGRESS, RATES
 from joulewise.study.store.store import Tables
+from joulewise.study.store.tables import named
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,7 +41,7 @@ def nodes_table(facility: Facility, state: Steady) -> pl.DataFrame:
         {
             "node": np.arange(n),
             "name": room.node_names,
-            "type": _named(types.names, facility.node_type),
+            "type": named(types.names, facility.node_type),
             "cores": types.cores[facility.node_type],
             "processors": types.processors[facility.node_type],
             "x_m": x_m,
@@ -80,10 +81,11 @@ def cores_table(facility: Facility, plan: FacilityPlan) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "node": node_of_core(facility)[core],
+            "node_name": np.take(facility.room.node_names, node_of_core(facility)[core]).tolist(),
             "processor": processor_of_core(facility)[core],
             "core": core,
-            "task": _named(flows.names, task),
-            "class": _named(flows.class_names, flows.memory_class[task]),
+            "task": named(flows.names, task),
+            "class": named(flows.class_names, flows.memory_class[task]),
             "share": plan.share[core, task],
             "pstate": plan.pstate[core, task],
         }
@@ -97,8 +99,8 @@ def rates_table(facility: Facility, state: Steady, day: FacilityDay | None) -> p
     flows = facility.tasks
     return pl.DataFrame(
         {
-            "task": _named(flows.names, np.arange(flows.n_types)),
-            "class": _named(flows.class_names, flows.memory_class),
+            "task": named(flows.names, np.arange(flows.n_types)),
+            "class": named(flows.class_names, flows.memory_class),
             "reward": flows.reward,
             "arrival_per_s": flows.rate_per_s,
             "alone_per_s": state.rate_per_s,
@@ -147,10 +149,3 @@ def processor_of_core(facility: Facility) -> Counts:
     node = node_of_core(facility)
     within = (np.arange(facility.n_cores) - facility.first_core[node]) // types.sharers[facility.node_type[node]]
     return np.asarray(first[node] + within)
-
-
-def _named(names: tuple[str, ...], codes: np.ndarray) -> pl.Series:
-    """Codes as names, stored once each."""
-    import polars as pl
-
-    return pl.Series(codes.astype(np.uint32)).cat.to(pl.Enum(names))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from joulewise.study.searches.meter_columns import METER_COLUMNS
 from joulewise.study.spec.column import (
+    BOUNDS,
     CLUSTERS,
     FINDINGS,
     JOB_TRACES,
@@ -220,10 +221,14 @@ JOB_COLUMNS = (
     label(FINDINGS, "reason", "what is odd with them"),
     label(FINDINGS, "done", "what was done with them"),
     Column(PIECES, "job", "", "number of the job; the file is there only if a job was preempted or lost its node"),
+    label(PIECES, "job_id", "what the log calls it, where there is a log", is_optional=True),
+    label(PIECES, "job_type", "name of the job type, where types have names", is_optional=True),
     Column(PIECES, "option", "", "number of the option it had"),
     label(PIECES, "cluster", "name of the cluster"),
+    Column(PIECES, "pstate", "", "P-state in which it ran, 0 the fastest"),
     Column(PIECES, "nodes", "nodes", "number of its nodes"),
     Column(PIECES, "start_s", "s", "instant at which the stretch started"),
     Column(PIECES, "end_s", "s", "instant at which it was cut or lost"),
     flag(PIECES, "is_lost", "true if a node failed, false if another job took the nodes"),
+    flag(BOUNDS, "preempts", "whether it holds for jobs that run in pieces"),
 )  # fmt: skip

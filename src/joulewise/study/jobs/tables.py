@@ -43,7 +43,7 @@ def tables(scene: Scene, allocation: JobAllocation) -> Tables:
     if scene.trace is not None and scene.trace.findings:
         found[FINDINGS] = findings(scene.trace)
     if allocation.pieces.job.size:
-        found[PIECES] = pieces(world, allocation)
+        found[PIECES] = pieces(scene, allocation)
     return found
 
 
@@ -95,16 +95,20 @@ def _chosen(column: Any, option: Any) -> Any:
     return column[option] if column.size else np.zeros(option.size, column.dtype)
 
 
-def pieces(world: JobWorld, allocation: JobAllocation) -> pl.DataFrame:
+def pieces(scene: Scene, allocation: JobAllocation) -> pl.DataFrame:
     """One row per stretch of running that did not complete its job."""
     import polars as pl
 
-    found, types = allocation.pieces, world.types
+    world, found = scene.world, allocation.pieces
+    types = world.types
     return pl.DataFrame(
         {
             "job": found.job,
+            **({} if scene.trace is None else {"job_id": scene.trace.job_id[found.job]}),
+            **({"job_type": _names(types.names, world.jobs.work.task_type[found.job])} if types.names else {}),
             "option": found.option,
             "cluster": _names(world.clusters.names, types.cluster[found.option]),
+            "pstate": types.pstate[found.option],
             "nodes": types.nodes[found.option],
             "start_s": found.start_s,
             "end_s": found.end_s,

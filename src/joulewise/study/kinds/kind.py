@@ -39,7 +39,8 @@ class Kind(ABC):
     point where the first of them that all have is highest is the best. `tables` are the detail tables that every kept
     run has. `template` is a study to start from, below its heading. `version` is for packages other than ours: another
     one when the same study would give other numbers, so that stored runs are not taken for those of new code.
-    `verifying` is how many times as long as computing a run it takes to judge it as well.
+    `verifying` is how many times as long as computing a run it takes to judge it as well. `proven` is where a stored
+    proof says what it proves.
     """
 
     name: ClassVar[str]
@@ -56,6 +57,7 @@ class Kind(ABC):
     version: ClassVar[str] = ""
     has_best: ClassVar[bool] = True
     verifying: ClassVar[float] = 1.0
+    proven: ClassVar[str] = "value"
     unnamed_system: ClassVar[str] = ""
     methods: ClassVar[Mapping[str, Method]] = _NOTHING
     values: ClassVar[Mapping[str, Mapping[str, str]]] = _NOTHING

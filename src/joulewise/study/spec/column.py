@@ -11,6 +11,7 @@ CLOUDS, ASSIGNMENTS = "clouds", "assignments"
 JOBS, JOB_TRACES, JOB_TYPES, USERS, QUEUES = "jobs", "job_traces", "job_types", "users", "queues"
 CLUSTERS, PIECES, FINDINGS = "clusters", "pieces", "findings"
 NODES, CRACS, CORES, RATES, PROGRESS = "nodes", "cracs", "cores", "rates", "progress"
+BOUNDS = "bounds"
 
 
 def one_digit(value: float) -> str:
@@ -129,3 +130,10 @@ LAST_COLUMNS = (
     ),
 )  # fmt: skip
 """What every run has last."""
+
+BOUND_COLUMNS = (
+    label(BOUNDS, "world", "key of the world that a stored proof is of; `joulewise query` makes this table of them"),
+    label(BOUNDS, "kind", "how it proves the bound, as `bound` of the runs says"),
+    Column(BOUNDS, "value", "", "what it proves; null where that is a curve, whose vertices have a row each"),
+)
+"""What every stored proof of a bound has."""

@@ -38,6 +38,9 @@ NO_BOUND = "none"
 OF_COMPUTING = ("run_at", "seconds", "machine", "python")
 """What the marker says of computing alone, which does not change where nothing is computed."""
 
+_ROWS_AT_ONCE = 20_000
+"""Of a table that need not fit into memory: whoever reads it has a few such groups of rows at a time."""
+
 Tables = Mapping[str, "pl.DataFrame"]
 """Detail tables of one run, by their names."""
 
@@ -183,7 +186,8 @@ class Store:
     def sink_table(self, path: Path, table: pl.LazyFrame) -> None:
         """Store a table that need not fit into memory, likewise."""
         with replacing(path) as temporary:
-            table.sink_parquet(temporary, metadata={"schema_version": str(SCHEMA_VERSION)})
+            about = {"schema_version": str(SCHEMA_VERSION)}
+            table.sink_parquet(temporary, metadata=about, row_group_size=_ROWS_AT_ONCE)
             seal(temporary, self._name(path))
 
     def read_table(
@@ -200,6 +204,11 @@ class Store:
         """A stored table for a block that reads what it needs of it; InputError as `read_table` raises it."""
         with reading_table(path, self._name(path) if must_be_sealed else "") as table:
             yield table
+
+    def schema(self, path: Path) -> pl.Schema:
+        """The columns of a stored table; InputError when it is missing, damaged, or not as it was written."""
+        with self.reading(path) as table:
+            return table.collect_schema()
 
     def _name(self, path: Path) -> str:
         return path.relative_to(self.folder).as_posix()

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from joulewise.study.spec.run import Run
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from joulewise.model.arrays import Codes, Counts, Ints
 
 IDENTITY = ("run", "world", "variant", "trial", "stage", "seed")
 _TEXT = ("variant", "error", "verdict")
@@ -51,6 +55,13 @@ def typed(table: pl.LazyFrame) -> pl.LazyFrame:
     texts = [name for name in empty if name in _TEXT or is_study_key(name)]
     numbers = [name for name in empty if name not in texts]
     return table.with_columns(pl.col(texts).cast(pl.String), pl.col(numbers).cast(pl.Float64))
+
+
+def named(names: Sequence[str], codes: Ints | Codes | Counts) -> pl.Series:
+    """Codes as the names they stand for, stored once each."""
+    import polars as pl
+
+    return pl.Series(codes.astype(np.uint32)).cat.to(pl.Enum(names))
 
 
 def results_of(names: Iterable[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from joulewise.study.searches.meter_columns import METER_COLUMNS
-from joulewise.study.spec.column import LOSSES, PIECES, RECORDS, TRACES, Column, label, metric, one_digit
+from joulewise.study.spec.column import BOUNDS, LOSSES, PIECES, RECORDS, TRACES, Column, label, metric, one_digit
 
 MANAGED_COLUMNS = (
     metric(
@@ -146,13 +146,18 @@ MANAGED_COLUMNS = (
         "energy budget of the counted days up to that instant's; null without one",
     ),
     Column(LOSSES, "task", "", "number of the task whose run was lost; the file is there only if one was"),
+    label(LOSSES, "task_type", "name of its task type"),
     Column(LOSSES, "machine", "", "number of the machine that failed"),
+    label(LOSSES, "machine_type", "name of the machine type"),
     Column(LOSSES, "pstate", "", "P-state in which the task ran"),
     Column(LOSSES, "start_s", "s", "instant at which the run started"),
     Column(LOSSES, "end_s", "s", "instant at which the machine failed"),
     Column(PIECES, "task", "", "number of the task that was suspended; the file is there only if one was"),
+    label(PIECES, "task_type", "name of its task type"),
     Column(PIECES, "machine", "", "number of the machine that another task took"),
+    label(PIECES, "machine_type", "name of the machine type"),
     Column(PIECES, "pstate", "", "P-state in which the task ran, and goes on"),
     Column(PIECES, "start_s", "s", "instant at which the stretch started"),
     Column(PIECES, "end_s", "s", "instant at which its checkpoint was written"),
+    Column(BOUNDS, "maximum_utility", "utility", "what would be earned if nothing had to wait"),
 )  # fmt: skip

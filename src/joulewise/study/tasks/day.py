@@ -66,6 +66,7 @@ class ManagedKind(Kind):
     columns = MANAGED_COLUMNS
     tables = (RECORDS, TRACES)
     template = MANAGED_TEMPLATE
+    proven = "utility_bound"
     verifying = 7.0  # all measures by plain Python
 
     def bound(self, point: Point, said: str) -> str:
@@ -240,7 +241,7 @@ def _columns(case: Case, outcome: Simulated) -> dict[str, Any]:
 
 def _tables(world: World, allocation: Allocation) -> Tables:
     tables = {RECORDS: details.records(world, allocation), TRACES: details.trace(world, allocation)}
-    return {**tables, **details.broken_tables(allocation)}
+    return {**tables, **details.broken_tables(world, allocation)}
 
 
 def _proof(case: Case) -> Proof:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from joulewise.model import Allocation, Status
 from joulewise.model.allocation import NO_BROKEN_RUNS, BrokenRuns
 from joulewise.study.spec.column import LOSSES, PIECES, RECORDS
 from joulewise.study.store.store import Tables
+from joulewise.study.store.tables import named
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,12 +39,12 @@ def records(world: World, allocation: Allocation) -> pl.DataFrame:
     table = pl.DataFrame(
         {
             "task": np.arange(work.n_tasks, dtype=np.int32),
-            "task_type": _names(world.system.task_types, work.task_type),
-            **{name: _names(tag.names, tag.codes) for name, tag in work.tags.items()},
+            "task_type": named(world.system.task_types, work.task_type),
+            **{name: named(tag.names, tag.codes) for name, tag in work.tags.items()},
             "arrival_s": work.arrival_s,
-            "fate": _names(tuple(_FATES.values()), allocation.status),
+            "fate": named(tuple(_FATES.values()), allocation.status),
             "machine": machine,
-            "machine_type": _names(world.system.machine_types, machine_type),
+            "machine_type": named(world.system.machine_types, machine_type),
             "pstate": allocation.pstate,
             "start_s": allocation.start_s,
             "end_s": allocation.end_s,
@@ -57,12 +59,23 @@ def records(world: World, allocation: Allocation) -> pl.DataFrame:
     )
 
 
-def broken_tables(allocation: Allocation) -> Tables:
+def broken_tables(world: World, allocation: Allocation) -> Tables:
     """One row per run that an outage ended, and one per stretch after which another task took the machine."""
+    parts = {LOSSES: allocation.lost, PIECES: allocation.pieces}
+    return {name: _broken(world, part) for name, part in parts.items() if part.task.size}
+
+
+def _broken(world: World, runs: BrokenRuns) -> pl.DataFrame:
     import polars as pl
 
-    parts = {LOSSES: allocation.lost, PIECES: allocation.pieces}
-    return {name: pl.DataFrame(vars(part)) for name, part in parts.items() if part.task.size}
+    system = world.system
+    return pl.DataFrame(
+        {
+            **vars(runs),
+            "task_type": named(system.task_types, world.workload.task_type[runs.task]),
+            "machine_type": named(system.machine_types, system.machine_type[runs.machine]),
+        }
+    )
 
 
 def allocation_of(tables: Tables) -> Allocation:
@@ -83,7 +96,7 @@ def allocation_of(tables: Tables) -> Allocation:
 def _broken_of(table: pl.DataFrame | None) -> BrokenRuns:
     if table is None:
         return NO_BROKEN_RUNS
-    return BrokenRuns(**{name: table[name].to_numpy() for name in table.columns})
+    return BrokenRuns(**{each.name: table[each.name].to_numpy() for each in fields(BrokenRuns)})
 
 
 def trace(world: World, allocation: Allocation) -> pl.DataFrame:
@@ -118,10 +131,3 @@ def _energy_until_j(world: World, allocation: Allocation, at_s: Floats) -> Float
     if world.system.power_w is None:
         return np.full(at_s.size, math.nan)
     return all_draws(world, allocation).energy_until_j(at_s)
-
-
-def _names(names: tuple[str, ...], codes: np.ndarray) -> pl.Series:
-    """Codes as names, stored once each."""
-    import polars as pl
-
-    return pl.Series(codes.astype(np.uint32)).cat.to(pl.Enum(names))

@@ -1,0 +1,201 @@
+"""Which machines ran what: a lively window of a day as a Gantt chart of its machines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from joulewise.present import theme
+from joulewise.present.formats import number
+from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, all_panels, assemble, inline, pixels
+from joulewise.present.parts import layer
+from joulewise.present.records import Records
+from joulewise.present.views import first_kept
+from joulewise.present.windows import Limits, Window, chosen, inside, lively, time_axis
+from joulewise.units import count, duration
+
+_RECORDS, _BROKEN = "records", ("losses", "pieces")
+_RUN = ("task", "task_type", "machine", "machine_type", "start_s", "end_s")
+_COLUMNS = (*_RUN, "arrival_s", "utility", "fate")
+GLIMPSES = {_RECORDS: _COLUMNS, **dict.fromkeys(_BROKEN, _RUN)}
+"""The detail tables that are read, with their columns."""
+_RAN = ("ran", "killed")
+_LIMITS = Limits(most_runs=1500, most_starts=1200)
+_MOST_PANELS, _MOST_MACHINES = 4, 120
+_WIDTHS_PX, _HEIGHTS_PX, _ROW_PX = (640, 330), (400, 260), 16  # of one panel, of several; of a machine at most
+_EDGE_PX, _EDGED_PX = 0.5, 2.5  # the width of white edges, and how high and long at least what has them is
+_NAME_PX, _NAME_LIMIT_PX = 11, 120
+_NOTHING, _UNFINISHED = "nothing", "did not complete"
+_N_CLASSES, _NICE = 4, (1.0, 2.0, 2.5, 5.0, 10.0)
+_TIPS = {"task": "task", "type": "task type", "machine": "machine", "on": "machine type", "told": "earned"}
+
+
+@dataclass(frozen=True)
+class _Chart:
+    """What all panels share: the window, how many machines there are, of how many one is shown, the size, the colours.
+
+    `edges` are where classes of what tasks earned end.
+    """
+
+    window: Window
+    n_machines: int
+    stride: int
+    width_px: int
+    height_px: int
+    edges: Sequence[float]
+
+    @property
+    def machine_px(self) -> float:
+        return self.height_px / self.n_machines
+
+    def earned(self, utility: float | None) -> str:
+        """The class of what a run earned."""
+        if utility is None:
+            return _UNFINISHED
+        return next((name for name, most in zip(self.classes, self.edges, strict=True) if utility <= most), _NOTHING)
+
+    @property
+    def classes(self) -> list[str]:
+        """The names of the classes, the lowest first, which holds what earned nothing."""
+        return [_NOTHING, *(f"up to {number(most)}" for most in self.edges[1:])]
+
+
+def has_runs(records: Records) -> bool:
+    """Whether the records of some day were kept, and a task ran."""
+    return not _runs(records).is_empty()
+
+
+def task_gantt(records: Records) -> Drawing:
+    """The machines over a window of time, one panel for each of a few points."""
+    panels = all_panels(records, _runs(records), list(records.varying))
+    shown = chosen(records, panels, _MOST_PANELS)
+    runs = pl.concat([panel.rows for panel in shown])
+    n_machines = 1 + max(runs["machine"].unique().to_list())
+    stride = math.ceil(n_machines / _MOST_MACHINES)
+    rows = [panel.rows.filter(pl.col("machine") % stride == 0) for panel in shown]
+    window = lively([part for part in rows if part.height] or [runs], _LIMITS)
+    several = len(shown) > 1
+    height_px = min(_HEIGHTS_PX[several], _ROW_PX * n_machines)
+    seen = inside(pl.concat(rows), window)
+    chart = _Chart(window, n_machines, stride, _WIDTHS_PX[several], height_px, _edges(seen["utility"]))
+    colour = _colour(chart, {chart.earned(utility) for utility in seen["utility"]})
+    parts = [_panel(Panel(panel.title, part), chart, colour) for panel, part in zip(shown, rows, strict=True)]
+    return Drawing(assemble(parts, across=2), _caption(chart, n_left=records.runs["run"].n_unique() - len(shown)))
+
+
+def _caption(chart: _Chart, n_left: int) -> str:
+    length = duration(chart.window.end_s - chart.window.start_s)
+    every = f" One of {chart.stride} machines is shown." if chart.stride > 1 else ""
+    left = f" {count(n_left, 'further run')} not shown." if n_left else ""
+    return (
+        f"Which machines ran tasks during {length} in which many arrived. Every rectangle is a run of a task; the more "
+        "utility it earned, the darker. Tasks that were dropped have none. Machines are numbered by their type, which "
+        f"is named beside them where there is room.{every}{left}"
+    )
+
+
+def _runs(records: Records) -> pl.DataFrame:
+    """Every stretch of running of tasks with the keys of its point; those that did not complete have no utility."""
+    tasks = first_kept(records, _RECORDS, _COLUMNS)
+    if tasks.is_empty():
+        return tasks
+    ran = tasks.filter(pl.col("fate").cast(pl.String).is_in(_RAN)).with_columns(
+        pl.when(pl.col("fate").cast(pl.String) == "ran").then(pl.col("utility")), ready_s=pl.col("arrival_s")
+    )
+    broken = (first_kept(records, name, _RUN) for name in _BROKEN)
+    texts = pl.col("task_type", "machine_type").cast(pl.String)
+    parts = [ran.drop("fate", "arrival_s"), *(part for part in broken if not part.is_empty())]
+    return pl.concat([part.with_columns(texts) for part in parts], how="diagonal_relaxed")
+
+
+def _edges(utility: pl.Series) -> list[float]:
+    """The ends of even classes of what was earned, in round numbers; the first holds nothing."""
+    most = float(utility.max() or 0.0)  # type: ignore[arg-type]
+    if most <= 0:
+        return [0.0]
+    size = 10.0 ** math.floor(math.log10(most / _N_CLASSES))
+    step = next(size * nice for nice in _NICE if size * nice * _N_CLASSES >= most * (1 - 1e-9))
+    n = math.ceil(most / step * (1 - 1e-9))
+    return [0.0, *(step * (i + 1) for i in range(n))]
+
+
+def _colour(chart: _Chart, present: set[str]) -> Any:
+    import altair as alt
+
+    names = [_NOTHING, *chart.classes[1:], _UNFINISHED]
+    looks = dict(zip(names, [theme.NOTHING, *theme.ordered(len(names) - 2), theme.PALETTE[1]], strict=True))
+    looks = {name: colour for name, colour in looks.items() if name in present or name in chart.classes[1:]}
+    scale = alt.Scale(domain=list(looks), range=list(looks.values()))
+    return alt.Color("earned:N", title="Utility earned", scale=scale, sort=None, legend=alt.Legend(symbolType="square"))
+
+
+def _panel(panel: Panel, chart: _Chart, colour: Any) -> Any:
+    import altair as alt
+
+    rows = [_bar(run, chart) for run in inside(panel.rows, chart.window).iter_rows(named=True)]
+    x, y = time_axis(chart.window, named=True), _machine_axis(chart)
+    hour_px = 3600 * chart.width_px / (chart.window.end_s - chart.window.start_s)
+    is_high = chart.stride * chart.machine_px > _EDGED_PX
+    has_edge = f"{str(is_high).lower()} && (datum.x2 - datum.x) * {hour_px} > {_EDGED_PX}"
+    bars = alt.Chart(inline(rows or [dict.fromkeys(("x", "x2", "y", "y2", "earned", *_TIPS))])).mark_rect(
+        stroke="white", clip=True
+    )
+    drawn = bars.encode(
+        x=x, x2=alt.X2("x2:Q"), y=y, y2=alt.Y2("y2:Q"), color=colour,
+        strokeWidth=alt.condition(has_edge, alt.value(_EDGE_PX), alt.value(0)),
+        tooltip=[alt.Tooltip(f"{name}:N", title=title) for name, title in _TIPS.items()],
+    )  # fmt: skip
+    title = {"title": panel.title} if panel.title else {}
+    size = {"width": chart.width_px, "height": chart.height_px}
+    return layer(drawn, *_types(panel.rows, chart), **size, **title)
+
+
+def _bar(run: dict[str, Any], chart: _Chart) -> dict[str, Any]:
+    utility = run["utility"]
+    return {
+        "x": max(run["start_s"], chart.window.start_s) / 3600,
+        "x2": min(run["end_s"], chart.window.end_s) / 3600,
+        "y": run["machine"],
+        "y2": min(run["machine"] + chart.stride, chart.n_machines),
+        "earned": chart.earned(utility),
+        "task": run["task"],
+        "type": run["task_type"],
+        "machine": run["machine"],
+        "on": run["machine_type"],
+        "told": _UNFINISHED if utility is None else number(utility),
+    }
+
+
+def _machine_axis(chart: _Chart) -> Any:
+    import altair as alt
+
+    looks = alt.Axis(format=AXIS_FORMAT, grid=False, domain=True, ticks=True, tickCount=5, tickMinStep=1)
+    scale = alt.Scale(domain=[chart.n_machines, 0], nice=False, zero=False)
+    return alt.Y("y:Q", title="machine", scale=scale, axis=looks)
+
+
+def _types(rows: pl.DataFrame, chart: _Chart) -> Iterator[Any]:
+    """Lines between machines of different types, and their names where there is room."""
+    import altair as alt
+
+    ranges = rows.group_by("machine_type").agg(pl.col("machine").min()).sort("machine").rows()
+    starts = [(name, 0 if not i else first) for i, (name, first) in enumerate(ranges)]
+    ends = [first for _, first in starts[1:]] + [chart.n_machines]
+    named = [
+        {"y": (first + end) / 2, "name": name}
+        for (name, first), end in zip(starts, ends, strict=True)
+        if (end - first) * chart.machine_px >= _NAME_PX
+    ]
+    if len(starts) > 1:
+        lines = alt.Chart(inline([{"y": first} for _, first in starts[1:]]))
+        yield lines.mark_rule(color=theme.MUTED, strokeWidth=0.5, opacity=0.6).encode(y="y:Q")
+    if named:
+        names = alt.Chart(inline(named))
+        looks = names.mark_text(
+            align="left", baseline="middle", fontSize=_NAME_PX - 1, color=theme.MUTED, limit=_NAME_LIMIT_PX
+        )
+        yield looks.encode(y="y:Q", x=pixels(chart.width_px + 6), text="name:N")
