@@ -24,7 +24,7 @@ def test_records_are_those_of_the_study(results: Results) -> None:
     assert (records.study.name, records.study.kind, records.study.axes) == ("small", "managed", results.study.axes)
     assert records.study.deterministic
     assert records.titles["max-max-upt"] == "Max-Max UPT"
-    assert set(records.frames) == {"traces"}
+    assert set(records.frames) == {"traces", "records"}
     assert records.frame("fronts").is_empty()
 
 

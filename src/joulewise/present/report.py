@@ -101,6 +101,7 @@ def overview_draft(overview: Overview, records: Records) -> Draft:
     values = {
         "findings": findings(overview, records),
         "main_tables": tables(overview, records),
+        "tuned_tables": tuned_tables(records),
         "difference_tables": [],
         "full_table": None,
     }

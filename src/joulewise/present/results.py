@@ -57,7 +57,7 @@ def _words(results: Results) -> dict[str, Any]:
 def _overview(results: Results) -> tuple[Overview, Records]:
     """The overview of very many runs, with records of the values that they have."""
     overview = Overview(results)
-    return overview, records_of_values(overview, _info(results), **_words(results))
+    return overview, records_of_values(overview, _info(results), tuned=tidy(results.tuned()), **_words(results))
 
 
 def _a_few(results: Results) -> list[str]:
