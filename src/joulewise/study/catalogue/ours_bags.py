@@ -49,7 +49,7 @@ BAG_ONLINE = Experiment(
     "same worlds for all; Friese 2015, chapter 3: two days, prorated, 1.11 GJ and three P-states; no budget: the day "
     "after 2 h of "
     "warm-up, by completion, one P-state; dropping threshold 0.5; Weighted Util at 0.5, declining",
-    "utility-by-setting",
+    "utility-by-policy",
     (
         Claim(
             "J15",

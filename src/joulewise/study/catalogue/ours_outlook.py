@@ -61,7 +61,7 @@ LOAD = Experiment(
     "worlds of Friese 2015, chapter 2; the threshold is the key's value times the load, which is 1 when the mean "
     "execution times of all that waits are an hour of all machines; the best of three such values against the best of "
     "four fixed thresholds, each on average over the trials",
-    "utility-by-setting",
+    "utility-by-threshold",
     (
         Claim(
             "J40",
@@ -159,7 +159,7 @@ HOURS = Experiment(
     "50,000 tasks a day, three P-states, 1.11 GJ; the second day counts, with runs prorated at its ends; tasks that "
     "arrive in its first 8 h, or in those of the day before, are worth a quarter; Weighted Util declines, at the best "
     "of six weights, chosen afterwards for each kind of day",
-    "utility-by-setting",
+    "utility-by-weight",
     (
         Claim(
             "J45",
@@ -202,7 +202,7 @@ GROUPS = Experiment(
     "worlds of Friese 2015, chapter 2; Max-Max UPT at threshold 0.5; machines are dealt to groups type "
     "by type, and of the special-purpose types, with two or three machines each, five groups have none or one; slow: "
     "mapping takes 1 ms for each squared task of a batch on the simulated clock",
-    "utility-by-setting",
+    "utility-by-policy",
     (
         Claim(
             "J48",
@@ -274,7 +274,7 @@ RISING = Experiment(
     "worlds of Friese 2015, chapter 2, at 33,000 tasks a day; dropping threshold 0.5; rising: half of the tasks are "
     "worth nothing on arrival and rise evenly for two mean execution times of their type, after which their first "
     "interval begins; a task is dropped by what it can still earn",
-    "utility-by-setting",
+    "utility-by-policy",
     (
         Claim(
             "J52",
