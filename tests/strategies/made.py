@@ -77,7 +77,7 @@ def make_records(
     )
 
 
-def with_frames(records: Records, **frames: pl.DataFrame | None) -> Records:
+def with_frames(records: Records, /, **frames: pl.DataFrame | None) -> Records:
     """The records with these detail tables in place of theirs; None takes one away."""
     left = {name: table for name, table in {**records.frames, **frames}.items() if table is not None}
     return replace(records, frames=left)

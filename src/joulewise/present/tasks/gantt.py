@@ -173,8 +173,8 @@ def _bar(run: dict[str, Any], chart: _Chart) -> dict[str, Any]:
 def _machine_axis(chart: _Chart) -> Any:
     import altair as alt
 
-    looks = alt.Axis(format=AXIS_FORMAT, grid=False, domain=True, ticks=True, tickCount=5, tickMinStep=1)
-    scale = alt.Scale(domain=[chart.n_machines, 0], nice=False, zero=False)
+    looks = alt.Axis(format=AXIS_FORMAT, grid=False, domain=True, ticks=True, tickCount=5)
+    scale = alt.Scale(domain=[0, chart.n_machines], reverse=True, nice=False, zero=False)
     return alt.Y("y:Q", title="machine", scale=scale, axis=looks)
 
 

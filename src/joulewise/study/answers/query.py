@@ -174,9 +174,8 @@ class _Question:
         dotted = [column for column in columns if column.startswith(f"{name}.") and column in self.sql]
         close = dotted or _close(name, columns)
         advice = f"did you mean {' or '.join(map(_quoted, close))}?" if close else _OWN_ADVICE
-        allowed = (
-            "names with a dot stand in double quotes" if dotted else f"no such column in {', '.join(self.schemas)}"
-        )
+        there = f"no such column in {', '.join(self.schemas)}" if self.schemas else "no table of the folder is named"
+        allowed = "names with a dot stand in double quotes" if dotted else there
         return Problem(f"{_WHERE}: column", f"found {name!r}", allowed, advice)
 
 
