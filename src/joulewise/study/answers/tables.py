@@ -59,9 +59,8 @@ class StoredTables:
 
     def kept(self, name: str) -> list[Path]:
         """The files of a detail table, one for each run that has it."""
-        paths = sorted((self.store.folder / name).glob("*.parquet"))
-        runs = those_in(self.keys[RUN], (path.stem for path in paths))
-        return [path for path in paths if path.stem in runs]
+        runs = those_in(self.keys[RUN], self.store.detail_keys(name))
+        return [self.store.detail_file(name, run) for run in sorted(runs)]
 
     def described(self, name: str) -> Iterator[ShownColumn]:
         """What the columns of a table mean; a `*` stands for any text."""
