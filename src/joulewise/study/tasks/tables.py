@@ -71,9 +71,13 @@ def _broken(world: World, runs: BrokenRuns) -> pl.DataFrame:
     system = world.system
     return pl.DataFrame(
         {
-            **vars(runs),
+            "task": runs.task,
             "task_type": named(system.task_types, world.workload.task_type[runs.task]),
+            "machine": runs.machine,
             "machine_type": named(system.machine_types, system.machine_type[runs.machine]),
+            "pstate": runs.pstate,
+            "start_s": runs.start_s,
+            "end_s": runs.end_s,
         }
     )
 
