@@ -93,9 +93,9 @@ def carried_on(name: str, costs: Mapping[int, float], beyond: Sequence[int]) -> 
 _MANAGER = partial(Manager, dropping_threshold=0.5)
 
 
-def _day(system: SystemParameters, tasks_per_day: float, case: Case) -> World:
+def _day(system: SystemParameters, tasks_per_day: float, case: Case, days: int = 1) -> World:
     made = generate_system(system, case.seed, 0)
-    work = WorkloadParameters(tasks_per_day=case.part * tasks_per_day)
+    work = WorkloadParameters(tasks_per_day=case.part * tasks_per_day, days=days)
     return World(made, generate_workload(work, made, case.seed, 0))
 
 
@@ -116,6 +116,11 @@ def _of_types(machine_types: int) -> SystemParameters:
 
 
 def _tasks(n: int, case: Case) -> Timed:
+    """More days, so that it gets no more crowded."""
+    return _simulating(_day(SystemParameters(), 33_000, case, n // 33_000))
+
+
+def _crowded_tasks(n: int, case: Case) -> Timed:
     return _simulating(_day(SystemParameters(), n, case))
 
 
@@ -139,9 +144,9 @@ def _bound(n: int, case: Case) -> Timed:
 # Parallel jobs
 
 
-def _replaying(cores: int, jobs_per_day: float, days: int, case: Case) -> Timed:
-    middle, large = (round(limit * cores / 100_000) for limit in (256, 4096))  # the published parts of all cores
-    system = generate_clusters(ClusterParameters(cores=cores, size_limits=(2, 4, middle, large)), case.seed, 0)
+def _replaying(clusters: ClusterParameters, jobs_per_day: float, days: int, case: Case) -> Timed:
+    system = generate_clusters(clusters, case.seed, 0)
+    large = clusters.size_limits[-1]
     day = ParallelDayParameters(jobs_per_day=max(case.part * jobs_per_day, LEAST_JOBS), days=days, large_cores=large)
     world = JobWorld(system.clusters, system.types, generate_parallel_day(day, system, case.seed, 0))
     return lambda: simulate_jobs(world, Scheduler(JOB_POLICIES["easy"]))
@@ -149,16 +154,20 @@ def _replaying(cores: int, jobs_per_day: float, days: int, case: Case) -> Timed:
 
 def _jobs(n: int, case: Case) -> Timed:
     """More days, so that it gets no more crowded."""
-    return _replaying(100_000, 2_500, n // 2_500, case)
+    return _replaying(ClusterParameters(), 2_500, n // 2_500, case)
 
 
-def _crowded(n: int, case: Case) -> Timed:
-    return _replaying(100_000, n, 1, case)
+def _crowded_jobs(n: int, case: Case) -> Timed:
+    return _replaying(ClusterParameters(), n, 1, case)
 
 
 def _nodes(n: int, case: Case) -> Timed:
-    """Nodes of about 50 cores; jobs stay as many and grow with them."""
-    return _replaying(50 * n, 2_500, 1, case)
+    """Nodes of one core; jobs stay as many, and each as large a part of all nodes as published."""
+    usual = ClusterParameters()
+    *small, middle, large = usual.size_limits
+    limits = (*small, round(middle * n / usual.cores), round(large * n / usual.cores))
+    clusters = ClusterParameters(cores=n, size_limits=limits, cores_per_node=(1, 1), processors_per_node=(1, 1))
+    return _replaying(clusters, 2_500, 1, case)
 
 
 # Bags and facilities
@@ -242,7 +251,14 @@ _EASY, _BAG, _PLAN = "a day of parallel jobs with EASY", "the bound on the front
 
 CURVES: Mapping[str, Mapping[str, Curve]] = {
     "tasks": {
-        "tasks": Curve(_DAY, "tasks a day, on 100 machines", _tasks, (6_250, 12_500, 25_000, 50_000, 100_000), LOADS),
+        "tasks": Curve(
+            "days of serial tasks with Max-Max UPT", "tasks, 33,000 a day on 100 machines", _tasks,
+            (33_000, 66_000, 132_000, 264_000, 528_000), (33_000, 66_000, 132_000),
+        ),
+        "crowded_tasks": Curve(
+            _DAY, "tasks a day, on 100 machines", _crowded_tasks, (25_000, 35_000, 50_000, 70_000, 100_000), LOADS,
+            most_slope=4.0,
+        ),
         "machines": Curve(
             _DAY, "machines, each with 330 tasks a day", _machines, (100, 200, 400, 800, 1_600), SMALL,
             beyond=(10_000,), of_site=(10_000,),
@@ -250,7 +266,7 @@ CURVES: Mapping[str, Mapping[str, Curve]] = {
         "task_types": Curve(_DAY, "task types", _task_types, (50, 100, 200, 400, 800), SMALL),
         "machine_types": Curve(_DAY, "machine types, of 96 machines", _machine_types, (6, 12, 24, 48, 96), (6, 12, 24)),
         "bound": Curve(
-            _BOUND, "machines, each with 330 tasks a day", _bound, (100, 200, 400, 800), SMALL,
+            _BOUND, "machines, each with 330 tasks a day", _bound, (100, 200, 400, 800, 1_600), SMALL,
             beyond=(10_000,), of_site=(10_000,), repeats=1,
         ),
     },
@@ -260,39 +276,40 @@ CURVES: Mapping[str, Mapping[str, Curve]] = {
             (2_500, 5_000, 10_000, 20_000, 40_000), (2_500, 5_000, 10_000),
         ),
         "crowded_jobs": Curve(
-            _EASY, "jobs a day, on 2,000 nodes", _crowded, (2_500, 3_500, 5_000, 7_000, 10_000), LOADS, most_slope=4.0,
-            repeats=1,
+            _EASY, "jobs a day, on 2,000 nodes", _crowded_jobs, (2_500, 3_500, 5_000, 7_000, 10_000), LOADS,
+            most_slope=4.0, repeats=1,
         ),
         "nodes": Curve(
-            _EASY, "nodes of 50 cores, and 2,500 jobs with them", _nodes, (200, 500, 1_000, 2_000, 4_000), SMALL,
-            of_site=(200,),
+            _EASY, "nodes, and 2,500 jobs with them", _nodes, (2_500, 5_000, 10_000, 20_000, 40_000), LOADS,
+            of_site=(10_000,),
         ),
     },
     "bags": {
         "bag_task_types": Curve(
-            _BAG, "task types, on 10 machine types", _by_task_types, (50, 100, 200, 400, 800), SMALL
+            _BAG, "task types, on 10 machine types", _by_task_types, (100, 200, 400, 800, 1_600), SMALL
         ),
         "bag_machine_types": Curve(
-            _BAG, "machine types, for 50 task types", _by_machine_types, (10, 20, 40, 80, 160), (5, 10, 20)
+            _BAG, "machine types, for 50 task types", _by_machine_types, (20, 40, 80, 160, 320), (5, 10, 20),
+            most_slope=3.0,
         ),
     },
     "facility": {
         "facility_nodes": Curve(
-            _PLAN, "nodes of 2 or 4 cores", _facility, (100, 200, 400, 800), (12, 24, 48),
-            beyond=(3_300,), of_site=(3_300,), repeats=1,
+            _PLAN, "nodes of 2 or 4 cores", _facility, (200, 400, 800, 1_600, 3_300), (12, 24, 48),
+            of_site=(3_300,),
         ),
     },
     "studies": {
         "trials": Curve(
-            "a whole study of short runs, in one process", "runs", _trials, (50, 100, 200, 400), (2, 4, 8),
+            "a whole study of short runs, in one process", "runs", _trials, (50, 100, 200, 400, 800), (2, 4, 8),
             beyond=(10_000_000,), repeats=2,
         ),
         "planned": Curve(
-            "planning a study", "runs", _planned, (20_000, 40_000, 80_000, 160_000), SMALL,
+            "planning a study", "runs", _planned, (10_000, 20_000, 40_000, 80_000, 160_000, 320_000), SMALL,
             beyond=(10_000_000,), repeats=2,
         ),
         "stored": Curve(
-            "storing and merging rows", "runs", _stored, (2_500, 5_000, 10_000, 20_000), (10, 20, 40),
+            "storing and merging rows", "runs", _stored, (2_500, 5_000, 10_000, 20_000, 40_000), (10, 20, 40),
             beyond=(10_000_000,), repeats=2,
         ),
     },
