@@ -7,19 +7,17 @@ that was not measured, `CURVE.at_SIZE.s` with `_low` and `_high`. `--page` write
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice, product
+from itertools import islice
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.executor import Costs, Job, Seen, costs_of, least_run_s, pace_of, predicted, simulated, steady
 from benchmarks.measure import Bar, Case, Subject, seconds
 from benchmarks.slopes import line_through
+from benchmarks.watching import ENGINES, LENGTHS, WATCHED, study_of, workers
 from joulewise.model import World
 from joulewise.model.air import Air
 from joulewise.model.jobs import JobWorld
@@ -32,13 +30,8 @@ from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Scheduler
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.serial import simulate
-from joulewise.study import parse_study, plan
+from joulewise.study import plan, run_study
 from joulewise.study.parsing.study import Study
-from joulewise.study.running.engines.engine import Answer
-from joulewise.study.running.engines.processes import Processes
-from joulewise.study.running.execute import execute
-from joulewise.study.running.running import run_study
-from joulewise.study.running.work import Work
 from joulewise.study.store.journal import Journal
 from joulewise.study.store.merging import merge
 from joulewise.study.store.store import DONE, Store
@@ -53,6 +46,8 @@ from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload
 Timed = Callable[[], object]
 
 
+LEAST_JOBS = 25
+"""What a day must have."""
 SMALL, LOADS = (100, 200, 400), (25_000, 50_000, 100_000)
 """Sizes of smoke runs, which have a part of a load."""
 
@@ -98,9 +93,9 @@ def carried_on(name: str, costs: Mapping[int, float], beyond: Sequence[int]) -> 
 _MANAGER = partial(Manager, dropping_threshold=0.5)
 
 
-def _day(system: SystemParameters, tasks_per_day: float, case: Case) -> World:
+def _day(system: SystemParameters, tasks_per_day: float, case: Case, days: int = 1) -> World:
     made = generate_system(system, case.seed, 0)
-    work = WorkloadParameters(tasks_per_day=case.part * tasks_per_day)
+    work = WorkloadParameters(tasks_per_day=case.part * tasks_per_day, days=days)
     return World(made, generate_workload(work, made, case.seed, 0))
 
 
@@ -121,6 +116,11 @@ def _of_types(machine_types: int) -> SystemParameters:
 
 
 def _tasks(n: int, case: Case) -> Timed:
+    """More days, so that it gets no more crowded."""
+    return _simulating(_day(SystemParameters(), 33_000, case, n // 33_000))
+
+
+def _crowded_tasks(n: int, case: Case) -> Timed:
     return _simulating(_day(SystemParameters(), n, case))
 
 
@@ -144,26 +144,30 @@ def _bound(n: int, case: Case) -> Timed:
 # Parallel jobs
 
 
-def _replaying(cores: int, jobs_per_day: float, days: int, case: Case) -> Timed:
-    middle, large = (round(limit * cores / 100_000) for limit in (256, 4096))  # the published parts of all cores
-    system = generate_clusters(ClusterParameters(cores=cores, size_limits=(2, 4, middle, large)), case.seed, 0)
-    day = ParallelDayParameters(jobs_per_day=case.part * jobs_per_day, days=days, large_cores=large)
+def _replaying(clusters: ClusterParameters, jobs_per_day: float, days: int, case: Case) -> Timed:
+    system = generate_clusters(clusters, case.seed, 0)
+    large = clusters.size_limits[-1]
+    day = ParallelDayParameters(jobs_per_day=max(case.part * jobs_per_day, LEAST_JOBS), days=days, large_cores=large)
     world = JobWorld(system.clusters, system.types, generate_parallel_day(day, system, case.seed, 0))
     return lambda: simulate_jobs(world, Scheduler(JOB_POLICIES["easy"]))
 
 
 def _jobs(n: int, case: Case) -> Timed:
     """More days, so that it gets no more crowded."""
-    return _replaying(100_000, 2_500, n // 2_500, case)
+    return _replaying(ClusterParameters(), 2_500, n // 2_500, case)
 
 
-def _crowded(n: int, case: Case) -> Timed:
-    return _replaying(100_000, n, 1, case)
+def _crowded_jobs(n: int, case: Case) -> Timed:
+    return _replaying(ClusterParameters(), n, 1, case)
 
 
 def _nodes(n: int, case: Case) -> Timed:
-    """Nodes of about 50 cores; jobs stay as many and grow with them."""
-    return _replaying(50 * n, 2_500, 1, case)
+    """Nodes of one core; jobs stay as many, and each as large a part of all nodes as published."""
+    usual = ClusterParameters()
+    *small, middle, large = usual.size_limits
+    limits = (*small, round(middle * n / usual.cores), round(large * n / usual.cores))
+    clusters = ClusterParameters(cores=n, size_limits=limits, cores_per_node=(1, 1), processors_per_node=(1, 1))
+    return _replaying(clusters, 2_500, 1, case)
 
 
 # Bags and facilities
@@ -193,39 +197,10 @@ def _facility(nodes: int, case: Case) -> Timed:
 
 # Studies
 
-STUDY = """
-name = "scaling"
-trials = {trials}
-seed = {seed}
-keep = "none"
-bound = "trivial"
-[system]
-generator = "oversubscribed"
-task_types = 12
-special_task_types = 4
-special_counts = [1]
-general_counts = [2, 3]
-[workload]
-generator = "day"
-tasks_per_day = {tasks}
-warm_up = "10 min"
-day = "2 h"
-[manager]
-policy = "max-max-upt"
-dropping_threshold = {thresholds}
-"""
-
-
-def _study(trials: int, case: Case, tasks: int = 150, points: int = 1) -> Study:
-    """Runs of a small system with so many tasks; its points share their worlds."""
-    thresholds = [0.01 * number for number in range(points)]
-    text = STUDY.format(trials=trials, seed=case.seed, tasks=tasks, thresholds=thresholds)
-    return parse_study(text, "scaling.toml", Path())
-
 
 def _trials(n: int, case: Case) -> Timed:
     """A whole study in one process: planned, computed, stored, merged."""
-    study = _study(n, case)
+    study = study_of(n, case)
 
     def run() -> None:
         with TemporaryDirectory() as folder:
@@ -235,13 +210,13 @@ def _trials(n: int, case: Case) -> Timed:
 
 
 def _planned(n: int, case: Case) -> Timed:
-    study = _study(n // 10, case, points=10)
+    study = study_of(n // 10, case, points=10)
     return lambda: plan(study).table
 
 
 def _stored(n: int, case: Case) -> Timed:
     """The rows of so many runs journalled and merged, without computing them."""
-    runs = plan(_study(n, case))
+    runs = plan(study_of(n, case))
     keys = runs.table["run"]
 
     def store() -> None:
@@ -276,7 +251,14 @@ _EASY, _BAG, _PLAN = "a day of parallel jobs with EASY", "the bound on the front
 
 CURVES: Mapping[str, Mapping[str, Curve]] = {
     "tasks": {
-        "tasks": Curve(_DAY, "tasks a day, on 100 machines", _tasks, (6_250, 12_500, 25_000, 50_000, 100_000), LOADS),
+        "tasks": Curve(
+            "days of serial tasks with Max-Max UPT", "tasks, 33,000 a day on 100 machines", _tasks,
+            (33_000, 66_000, 132_000, 264_000, 528_000), (33_000, 66_000, 132_000),
+        ),
+        "crowded_tasks": Curve(
+            _DAY, "tasks a day, on 100 machines", _crowded_tasks, (25_000, 35_000, 50_000, 70_000, 100_000), LOADS,
+            most_slope=4.0,
+        ),
         "machines": Curve(
             _DAY, "machines, each with 330 tasks a day", _machines, (100, 200, 400, 800, 1_600), SMALL,
             beyond=(10_000,), of_site=(10_000,),
@@ -284,7 +266,7 @@ CURVES: Mapping[str, Mapping[str, Curve]] = {
         "task_types": Curve(_DAY, "task types", _task_types, (50, 100, 200, 400, 800), SMALL),
         "machine_types": Curve(_DAY, "machine types, of 96 machines", _machine_types, (6, 12, 24, 48, 96), (6, 12, 24)),
         "bound": Curve(
-            _BOUND, "machines, each with 330 tasks a day", _bound, (100, 200, 400, 800), SMALL,
+            _BOUND, "machines, each with 330 tasks a day", _bound, (100, 200, 400, 800, 1_600), SMALL,
             beyond=(10_000,), of_site=(10_000,), repeats=1,
         ),
     },
@@ -294,39 +276,40 @@ CURVES: Mapping[str, Mapping[str, Curve]] = {
             (2_500, 5_000, 10_000, 20_000, 40_000), (2_500, 5_000, 10_000),
         ),
         "crowded_jobs": Curve(
-            _EASY, "jobs a day, on 2,000 nodes", _crowded, (2_500, 3_500, 5_000, 7_000, 10_000), LOADS, most_slope=4.0,
-            repeats=1,
+            _EASY, "jobs a day, on 2,000 nodes", _crowded_jobs, (2_500, 3_500, 5_000, 7_000, 10_000), LOADS,
+            most_slope=4.0, repeats=1,
         ),
         "nodes": Curve(
-            _EASY, "nodes of 50 cores, and 2,500 jobs with them", _nodes, (200, 500, 1_000, 2_000, 4_000), SMALL,
-            of_site=(200,),
+            _EASY, "nodes, and 2,500 jobs with them", _nodes, (2_500, 5_000, 10_000, 20_000, 40_000), LOADS,
+            of_site=(10_000,),
         ),
     },
     "bags": {
         "bag_task_types": Curve(
-            _BAG, "task types, on 10 machine types", _by_task_types, (50, 100, 200, 400, 800), SMALL
+            _BAG, "task types, on 10 machine types", _by_task_types, (100, 200, 400, 800, 1_600), SMALL
         ),
         "bag_machine_types": Curve(
-            _BAG, "machine types, for 50 task types", _by_machine_types, (10, 20, 40, 80, 160), (5, 10, 20)
+            _BAG, "machine types, for 50 task types", _by_machine_types, (20, 40, 80, 160, 320), (5, 10, 20),
+            most_slope=3.0,
         ),
     },
     "facility": {
         "facility_nodes": Curve(
-            _PLAN, "nodes of 2 or 4 cores", _facility, (100, 200, 400, 800), (12, 24, 48),
-            beyond=(3_300,), of_site=(3_300,), repeats=1,
+            _PLAN, "nodes of 2 or 4 cores", _facility, (200, 400, 800, 1_600, 3_300), (12, 24, 48),
+            of_site=(3_300,),
         ),
     },
     "studies": {
         "trials": Curve(
-            "a whole study of short runs, in one process", "runs", _trials, (50, 100, 200, 400), (2, 4, 8),
+            "a whole study of short runs, in one process", "runs", _trials, (50, 100, 200, 400, 800), (2, 4, 8),
             beyond=(10_000_000,), repeats=2,
         ),
         "planned": Curve(
-            "planning a study", "runs", _planned, (20_000, 40_000, 80_000, 160_000), SMALL,
+            "planning a study", "runs", _planned, (10_000, 20_000, 40_000, 80_000, 160_000, 320_000), SMALL,
             beyond=(10_000_000,), repeats=2,
         ),
         "stored": Curve(
-            "storing and merging rows", "runs", _stored, (2_500, 5_000, 10_000, 20_000), (10, 20, 40),
+            "storing and merging rows", "runs", _stored, (2_500, 5_000, 10_000, 20_000, 40_000), (10, 20, 40),
             beyond=(10_000_000,), repeats=2,
         ),
     },
@@ -341,101 +324,11 @@ def _measured(curves: Mapping[str, Curve], case: Case) -> dict[str, float]:
     return figures
 
 
-# The executor
-
-LENGTHS = {"short": (150, 200), "middle": (1_500, 150), "long": (10_000, 60)}
-"""Tasks a day of runs of some milliseconds, tens of them, and tenths of a second; and how many jobs are watched."""
-LARGE = 8
-"""How many runs a large job has, to tell what a job costs from what a run does."""
-WATCHED = (1, 2)
-WORKERS = (1, 10, 100, 1_000)
-RUNS_MS = (10, 100, 1_000, 10_000)
-POINTS = (1, 100)
-"""How many points of a study share a world, and so may share a job."""
-DEARER = (5, 20)
-"""Milliseconds that a job costs a coordinator that talks to other machines, for comparison."""
-
-
-class _Watched(Processes):
-    """Local processes, and what was seen of each job that came back."""
-
-    def __init__(self, workers: int) -> None:
-        super().__init__(workers)
-        self.seen: list[Seen] = []
-
-    def answers(self) -> list[Answer]:
-        """What came back, noted."""
-        found = super().answers()
-        now_s, spent_s = time.perf_counter(), time.process_time()
-        for answer in found:
-            runs_s = sum(result["run_s"] for result in answer.results)
-            self.seen.append(Seen(now_s, spent_s, Job(len(answer.results), runs_s)))
-        return found
-
-
-def _watched(length: str, most_runs: int, workers: int, case: Case) -> Sequence[Seen]:
-    """What was seen of a study at work, once all workers were."""
-    tasks, n_jobs = (50, 24) if case.smoke else LENGTHS[length]
-    runs, engine = plan(_study(n_jobs, case, tasks, most_runs)), _Watched(workers)
-    with TemporaryDirectory() as folder, Journal(Store(Path(folder))) as journal:
-
-        def take(answer: Answer) -> None:
-            pairs = zip(answer.job.runs, answer.results, strict=True)
-            journal.append([{**run.cells(), **result} for run, result in pairs])
-
-        with engine:
-            execute(Work(runs, Store(Path(folder))).jobs(workers, most_runs), engine, take, lambda: None)
-    return steady(engine.seen, workers)
-
-
-def workers(case: Case) -> dict[str, float]:
-    """What an executor costs, how busy one and two workers are beside what the model says, and what it says of many."""
-    found = [costs_of(*(_watched("short", n_runs, 1, case) for n_runs in (1, LARGE))) for _ in range(_repeats(case))]
-    costs = Costs(*map(median, zip(*found, strict=True)))
-    figures = {f"workers.cost.{name}_ms": 1e3 * value for name, value in costs._asdict().items()}
-    for length, n in product(LENGTHS, WATCHED):
-        rows = [_beside_model(_watched(length, 1, n, case), n, costs) for _ in range(_repeats(case))]
-        row = {name: median(each[name] for each in rows) for name in rows[0]}
-        ratio = row["model"] / row["busy"]
-        figures |= {f"workers.{length}.{n}.{name}": value for name, value in (*row.items(), ("model_over_busy", ratio))}
-    return {**figures, **_of_many(costs, WORKERS[: 2 if case.smoke else None])}
-
-
-def _repeats(case: Case) -> int:
-    """How often an executor is watched; the middle of what was seen counts."""
-    return 1 if case.smoke else 3
-
-
-def _beside_model(seen: Sequence[Seen], n_workers: int, costs: Costs) -> dict[str, float]:
-    """How busy workers were, and how busy the model says that the same jobs keep them."""
-    jobs = [each.job for each in seen]
-    return {
-        "run_ms": 1e3 * sum(job.seconds for job in jobs) / sum(job.n_runs for job in jobs),
-        "busy": pace_of(seen, n_workers).busy,
-        "model": pace_of(steady(simulated(jobs, n_workers, costs), n_workers), n_workers).busy,
-    }
-
-
-def _of_many(costs: Costs, numbers: Sequence[int]) -> dict[str, float]:
-    """How busy up to 1,000 workers would be, by length of runs, and how long runs must be."""
-    figures: dict[str, float] = {}
-    for points, n in product(POINTS, numbers):
-        name = f"model.{points}.{n}"
-        for run_ms in RUNS_MS:
-            pace = predicted(run_ms / 1e3, n, costs, points)
-            figures |= {f"{name}.{run_ms}_ms.busy": pace.busy, f"{name}.{run_ms}_ms.runs_per_s": pace.runs_per_s}
-        figures[f"{name}.least_run_s"] = least_run_s(n, costs, points)
-        for job_ms in DEARER:
-            dearer = costs._replace(job_s=job_ms / 1e3)
-            figures[f"{name}.least_run_s_at_{job_ms}_ms"] = least_run_s(n, dearer, points)
-    return figures
-
-
 def sizes(case: Case) -> dict[str, float]:
     """Bytes of a run in the plan, in memory, and in the table of a finished study without details, on disk."""
     n_runs = 50 if case.smoke else 20_000
     with TemporaryDirectory() as folder:
-        runs, store = plan(_study(n_runs, case)), Store(Path(folder))
+        runs, store = plan(study_of(n_runs, case)), Store(Path(folder))
         _store(store, runs)
         merge(store, runs, runs.table["run"], runs.study.kind.in_order)
         on_disk = store.runs_file.stat().st_size
@@ -459,10 +352,11 @@ SUBJECT = Subject(
             for name, curve in curves.items()
         ),
         *(
-            Bar(f"{n} workers, {length} runs: busy by the model over busy as measured", figure, side, bar)
+            Bar(f"{n} workers, {engine}, {length} runs: busy by the model over busy as measured", figure, side, bar)
+            for engine in ENGINES
             for length in LENGTHS
             for n in WATCHED
-            for figure in (f"workers.{length}.{n}.model_over_busy",)
+            for figure in (f"workers.{engine}.{length}.{n}.model_over_busy",)
             for side, bar in (("at least", 0.8), ("at most", 1.25))
         ),
     ],

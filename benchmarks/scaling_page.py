@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import ROOT
-from benchmarks.scaling import CURVES, DEARER, LENGTHS, POINTS, RUNS_MS, WATCHED, WORKERS
+from benchmarks.scaling import CURVES
+from benchmarks.watching import ENGINES, LENGTHS, POINTS, RUNS_MS, WATCHED, WORKERS
 from joulewise.errors import Problem, raise_if_any
 from joulewise.files import write_atomic
 from joulewise.present.export import export
@@ -93,49 +95,48 @@ def _study_table(figures: Figures) -> str:
     return _table(("what", "how much", "how known"), _study_rows(figures))
 
 
+_TITLES = {"local": "local processes", "dask": "Dask"}
+_MANY = "dask"
+"""The engine that can have so many workers."""
+
+
 def _cost_table(figures: Figures) -> str:
     whose = {
         "job_s": "coordinator, each job", "run_s": "coordinator, each run", "worker_job_s": "worker, each job",
         "worker_run_s": "worker, each run beside its computing",
     }  # fmt: skip
-    rows = [(what, f"{figures[f'workers.cost.{name}_ms']:.2f}") for name, what in whose.items()]
-    return _table(("cost", "milliseconds"), rows)
+    rows = [(what, *(f"{figures[f'cost.{name}.{cost}_ms']:.2f}" for name in ENGINES)) for cost, what in whose.items()]
+    return _table(("milliseconds", *(_TITLES[name] for name in ENGINES)), rows)
 
 
 def _check_table(figures: Figures) -> str:
     rows = []
-    for length in LENGTHS:
-        for n in WATCHED:
-            name = f"workers.{length}.{n}"
-            busy, model = (f"{100 * figures[f'{name}.{which}']:.1f} %" for which in ("busy", "model"))
-            rows.append((f"{figures[f'{name}.run_ms']:.3g} ms", str(n), busy, model))
-    return _table(("a run takes", "workers", "busy, measured", "busy, by the model"), rows)
+    for name, length, n in product(ENGINES, LENGTHS, WATCHED):
+        place = f"workers.{name}.{length}.{n}"
+        busy, model = (f"{100 * figures[f'{place}.{which}']:.1f} %" for which in ("busy", "model"))
+        rows.append((_TITLES[name], f"{figures[f'{place}.run_ms']:.3g} ms", str(n), busy, model))
+    return _table(("engine", "a run takes", "workers", "busy, measured", "busy, by the model"), rows)
 
 
 def _many_table(figures: Figures) -> str:
     rows = []
-    for points in POINTS:
-        for n in WORKERS:
-            name = f"model.{points}.{n}"
-            cells = [_pace(figures, f"{name}.{run_ms}_ms") for run_ms in RUNS_MS]
-            rows.append((str(points), f"{n:,}", *cells))
+    for points, n in product(POINTS, WORKERS):
+        cells = [_pace(figures, f"model.{_MANY}.{points}.{n}.{run_ms}_ms") for run_ms in RUNS_MS]
+        rows.append((str(points), f"{n:,}", *cells))
     lengths = [f"runs of {run_ms / 1e3:g} s" for run_ms in RUNS_MS]
     return _table(("points in a world", "workers", *lengths), rows)
 
 
-def _pace(figures: Figures, name: str) -> str:
-    return f"{100 * figures[f'{name}.busy']:.0f} %, {figures[f'{name}.runs_per_s']:,.4g} a second"
-
-
 def _least_table(figures: Figures) -> str:
     rows = []
-    for points in POINTS:
-        for n in WORKERS:
-            name = f"model.{points}.{n}.least_run_s"
-            names = (name, *(f"{name}_at_{job_ms}_ms" for job_ms in DEARER))
-            rows.append((str(points), f"{n:,}", *(_seconds(figures[each]) for each in names)))
-    heads = ("as measured", *(f"{job_ms} ms for a job" for job_ms in DEARER))
-    return _table(("points in a world", "workers", *heads), rows)
+    for points, n in product(POINTS, WORKERS):
+        least = [figures[f"model.{name}.{points}.{n}.least_run_s"] for name in ENGINES]
+        rows.append((str(points), f"{n:,}", *map(_seconds, least)))
+    return _table(("points in a world", "workers", *(_TITLES[name] for name in ENGINES)), rows)
+
+
+def _pace(figures: Figures, name: str) -> str:
+    return f"{100 * figures[f'{name}.busy']:.0f} %, {figures[f'{name}.runs_per_s']:,.4g} a second"
 
 
 PARTS: Mapping[str, Callable[[Figures], str]] = {
@@ -220,7 +221,7 @@ def _workers_chart(figures: Figures) -> Any:
     panels = []
     for points in POINTS:
         rows = [
-            {"workers": n, "busy": 100 * figures[f"model.{points}.{n}.{run_ms}_ms.busy"], "length": length}
+            {"workers": n, "busy": 100 * figures[f"model.{_MANY}.{points}.{n}.{run_ms}_ms.busy"], "length": length}
             for n in WORKERS
             for run_ms, length in zip(RUNS_MS, lengths, strict=True)
         ]

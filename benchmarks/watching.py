@@ -1,0 +1,171 @@
+"""The executor at work on this machine, what it costs, and what the model makes of these costs for many workers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from itertools import islice, product
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from benchmarks.executor import Costs, Job, Seen, costs_of, least_run_s, pace_of, predicted, simulated, steady
+from benchmarks.measure import Case
+from joulewise.study import parse_study, plan
+from joulewise.study.parsing.study import Study
+from joulewise.study.running.engines.dask import Dask
+from joulewise.study.running.engines.engine import Answer, Engine
+from joulewise.study.running.engines.processes import Processes
+from joulewise.study.running.execute import execute
+from joulewise.study.running.work import Work
+from joulewise.study.store.journal import Journal
+from joulewise.study.store.store import Store
+from tests.strategies.dask_cluster import dask_cluster
+
+LENGTHS = {"short": (150, 200), "middle": (1_500, 150), "long": (10_000, 60)}
+"""Tasks a day of runs of some milliseconds, tens of them, and tenths of a second; and how many jobs are watched."""
+LARGE = 8
+"""How many runs a large job has, to tell what a job costs from what a run does."""
+WATCHED = (1, 2)
+WORKERS = (1, 10, 100, 1_000)
+RUNS_MS = (10, 100, 1_000, 10_000)
+POINTS = (1, 100)
+"""How many points of a study share a world, and so may share a job."""
+
+STUDY = """
+name = "scaling"
+trials = {trials}
+seed = {seed}
+keep = "none"
+bound = "trivial"
+[system]
+generator = "oversubscribed"
+task_types = 12
+special_task_types = 4
+special_counts = [1]
+general_counts = [2, 3]
+[workload]
+generator = "day"
+tasks_per_day = {tasks}
+warm_up = "10 min"
+day = "2 h"
+[manager]
+policy = "max-max-upt"
+dropping_threshold = {thresholds}
+"""
+
+
+def study_of(trials: int, case: Case, tasks: int = 150, points: int = 1) -> Study:
+    """Runs of a small system with so many tasks; its points share their worlds."""
+    thresholds = [0.01 * number for number in range(points)]
+    text = STUDY.format(trials=trials, seed=case.seed, tasks=tasks, thresholds=thresholds)
+    return parse_study(text, "scaling.toml", Path())
+
+
+class _Watching(Engine):
+    """Notes what is seen of each job that comes back."""
+
+    seen: list[Seen]
+
+    def answers(self) -> list[Answer]:
+        """What came back, noted."""
+        found: list[Answer] = super().answers()  # type: ignore[safe-super] # an engine stands behind this class
+        now_s, spent_s = time.perf_counter(), time.process_time()
+        for answer in found:
+            runs_s = sum(result["run_s"] for result in answer.results)
+            self.seen.append(Seen(now_s, spent_s, Job(len(answer.results), runs_s)))
+        return found
+
+
+class _WatchedProcesses(_Watching, Processes):
+    pass
+
+
+class _WatchedDask(_Watching, Dask):
+    pass
+
+
+@contextmanager
+def _local(n_workers: int) -> Iterator[_Watching]:
+    yield _WatchedProcesses(n_workers)
+
+
+@contextmanager
+def _dask(n_workers: int) -> Iterator[_Watching]:
+    """A cluster on this machine, its scheduler in a process of its own."""
+    with TemporaryDirectory() as folder, dask_cluster(Path(folder), n_workers) as cluster:
+        yield _WatchedDask(cluster.address)
+
+
+ENGINES: Mapping[str, Callable[[int], AbstractContextManager[_Watching]]] = {"local": _local, "dask": _dask}
+
+
+def _watched(name: str, length: str, most_runs: int, n_workers: int, case: Case) -> Sequence[Seen]:
+    """What was seen of a study at work, once all workers were."""
+    tasks, n_jobs = (50, 24) if case.smoke else LENGTHS[length]
+    runs = plan(study_of(n_jobs, case, tasks, most_runs))
+    with TemporaryDirectory() as folder, ENGINES[name](n_workers) as engine, Journal(Store(Path(folder))) as journal:
+
+        def take(answer: Answer) -> None:
+            pairs = zip(answer.job.runs, answer.results, strict=True)
+            journal.append([{**run.cells(), **result} for run, result in pairs])
+
+        engine.seen = []
+        with engine:
+            while engine.n_workers < n_workers:
+                engine.answers()  # waits until they have joined
+            execute(Work(runs, Store(Path(folder))).jobs(n_workers, most_runs), engine, take, lambda: None)
+    return steady(engine.seen, n_workers)
+
+
+def workers(case: Case) -> dict[str, float]:
+    """What executors cost, how busy one and two workers are beside what the model says, and what it says of many."""
+    figures: dict[str, float] = {}
+    for name in ENGINES:
+        costs = _costs(name, case)
+        figures |= {f"cost.{name}.{each}_ms": 1e3 * value for each, value in costs._asdict().items()}
+        for length, n in islice(product(LENGTHS, WATCHED), 1 if case.smoke else None):
+            place = f"workers.{name}.{length}.{n}"
+            figures |= {f"{place}.{each}": value for each, value in _beside_model(name, length, n, costs, case).items()}
+        figures |= {f"model.{name}.{each}": value for each, value in _of_many(costs, case).items()}
+    return figures
+
+
+def _repeats(case: Case) -> int:
+    """How often an executor is watched; the middle of what was seen counts."""
+    return 1 if case.smoke else 3
+
+
+def _costs(name: str, case: Case) -> Costs:
+    """What one worker shows of the costs of an executor."""
+    found = [costs_of(*(_watched(name, "short", n, 1, case) for n in (1, LARGE))) for _ in range(_repeats(case))]
+    return Costs(*map(median, zip(*found, strict=True)))
+
+
+def _beside_model(name: str, length: str, n_workers: int, costs: Costs, case: Case) -> dict[str, float]:
+    """How busy workers were, and how busy the model says that the same jobs keep them."""
+    rows = [_compared(_watched(name, length, 1, n_workers, case), n_workers, costs) for _ in range(_repeats(case))]
+    middle = {each: median(row[each] for row in rows) for each in rows[0]}
+    return {**middle, "model_over_busy": middle["model"] / middle["busy"]}
+
+
+def _compared(seen: Sequence[Seen], n_workers: int, costs: Costs) -> dict[str, float]:
+    jobs = [each.job for each in seen]
+    return {
+        "run_ms": 1e3 * sum(job.seconds for job in jobs) / sum(job.n_runs for job in jobs),
+        "busy": pace_of(seen, n_workers).busy,
+        "model": pace_of(steady(simulated(jobs, n_workers, costs), n_workers), n_workers).busy,
+    }
+
+
+def _of_many(costs: Costs, case: Case) -> dict[str, float]:
+    """How busy up to 1,000 workers would be, by length of runs, and how long runs must be."""
+    figures: dict[str, float] = {}
+    for points, n in product(POINTS, WORKERS[: 2 if case.smoke else None]):
+        place = f"{points}.{n}"
+        for run_ms in RUNS_MS:
+            pace = predicted(run_ms / 1e3, n, costs, points)
+            figures |= {f"{place}.{run_ms}_ms.busy": pace.busy, f"{place}.{run_ms}_ms.runs_per_s": pace.runs_per_s}
+        figures[f"{place}.least_run_s"] = least_run_s(n, costs, points)
+    return figures
