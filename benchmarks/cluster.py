@@ -232,7 +232,7 @@ def _run_fig_9(n_trials: int) -> float:
         began = time.process_time()
         results = run_study(EXPERIMENTS[FIG_9].study(n_trials), Path(folder) / "out", workers=1)
         spent_s = time.process_time() - began
-    return spent_s if results.failed.is_empty() else math.inf
+        return spent_s if results.failed.is_empty() else math.inf
 
 
 SUBJECT = Subject(

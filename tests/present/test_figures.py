@@ -12,6 +12,7 @@ from joulewise.present.layout import inline
 from joulewise.present.lines import spread
 from joulewise.present.page import all_figures, all_pages, drawable
 from joulewise.present.records import Records
+from tests.present.tasks.test_gantt import days
 from tests.strategies.made import GAINED, MANAGED, WEIGHED, make_records
 from tests.strategies.made_bags import front_records, pricing_records, profit_records
 from tests.strategies.made_facilities import CAPS, facility_records
@@ -44,7 +45,7 @@ def test_full_studies_get_every_figure() -> None:
     )
     jobs = (job_records(n_jobs=40), job_records(FIG_7[:4], details=False), job_records(MAPPED, details=False))
     facility = facility_records(CAPS, n_trials=1)
-    found |= {name for records in (*searches, *jobs, facility) for name in _names(records)}
+    found |= {name for records in (*searches, *jobs, facility, days(20)) for name in _names(records)}
     assert found == set(ALL)
 
 

@@ -237,6 +237,7 @@ def _deep() -> Iterator[str]:
     for before, piece, after in (
         ("SELECT ", "trial||", "trial FROM runs"), ("SELECT ", "1+", "1"), ("SELECT 1", " UNION ALL SELECT 1", ""),
         ("SELECT ", "(", "1"), ("SELECT ", "NOT ", "true"), ("SELECT ", "- ", "1"),
+        ("SELECT ", "CASE WHEN true THEN ", "1"),
     ):  # fmt: skip
         for n in (MOST_CHARACTERS, MOST_CHARACTERS // 16):
             yield (before + piece * (n // len(piece)))[: n - len(after)] + after

@@ -198,8 +198,8 @@ class _ProgressLines:
         now_s = time.monotonic()
         self.next_s = now_s + LINE_EVERY_S
         of = f": {done:,} of {total:,}" if total else ""
-        if total and done:
-            of += f", about {roughly((now_s - self.began_s) / done * (total - done))} left"
+        left_s = (now_s - self.began_s) / done * (total - done) if total and done else 0.0
+        of += f", about {roughly(left_s)} left" if left_s >= 1 else ""
         note(f"{self.title}{of}{f' ({doing})' if doing else ''}")
 
 

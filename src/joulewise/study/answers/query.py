@@ -23,7 +23,11 @@ from joulewise.study.answers.tables import StoredTables, stored_tables
 MOST_CHARACTERS = 2_000
 """Polars follows questions to any depth, and longer ones could take more stack than there is."""
 
+MOST_CASES = 12
+"""Each CASE that is opened and not closed makes Polars read the rest twice."""
+
 _WHERE = "SQL"
+_CASE = re.compile(r"\bcase\b", re.IGNORECASE)
 _SELECTS = re.compile(r"[\s(]*(?:select|with|from)\b", re.IGNORECASE)
 _READERS = re.compile(r"(?:read|scan)_(?:csv|parquet|ipc|nd_?json|json|avro|delta|excel|lines|iceberg)")
 _READS = re.compile(r"^\s*\w+ SCAN \[", re.MULTILINE)
@@ -124,6 +128,8 @@ def _check_text(sql: str) -> None:
         raise InputError(Problem(_WHERE, "found no question", _ALLOWED, _OWN_ADVICE))
     if not _SELECTS.match(sql):
         raise InputError(Problem(_WHERE, f"starts with {sql.split()[0][:40]!r}", _ALLOWED, "start with SELECT or WITH"))
+    if (n_cases := len(_CASE.findall(sql))) > MOST_CASES:
+        raise InputError(Problem(_WHERE, f"found {n_cases} times CASE", f"must be {MOST_CASES} times at most"))
     if reader := _READERS.search(sql.casefold()):
         raise InputError(Problem(_WHERE, f"found {reader[0]}, which reads files", _ALLOWED))
 

@@ -39,7 +39,7 @@ def summary(
     the runs. A lazy table is read a few columns at a time.
     """
     tables = list(chain.from_iterable(_moments(runs.lazy(), axes, some) for some in _some_at_a_time(metrics)))
-    return _intervals(pl.concat(tables), [*axes, "metric"], error) if tables else _no_summary(axes)
+    return _intervals(pl.concat(tables), [*axes, "metric"], error) if tables else _no_summary(runs.lazy(), axes)
 
 
 _AT_A_TIME = 16
@@ -66,9 +66,9 @@ def _moments(runs: pl.LazyFrame, axes: Sequence[str], metrics: Sequence[str]) ->
         yield of_one.filter(pl.col("n") > 0)
 
 
-def _no_summary(axes: Sequence[str]) -> pl.DataFrame:
-    texts, numbers = dict.fromkeys([*axes, "metric"], pl.String), dict.fromkeys(("mean", "low", "high"), pl.Float64)
-    return pl.DataFrame(schema={**texts, **numbers, "n": pl.UInt32})
+def _no_summary(runs: pl.LazyFrame, axes: Sequence[str]) -> pl.DataFrame:
+    keys, numbers = runs.select(axes).collect_schema(), dict.fromkeys(("mean", "low", "high"), pl.Float64)
+    return pl.DataFrame(schema={**keys, "metric": pl.String, **numbers, "n": pl.UInt32})
 
 
 def differences(

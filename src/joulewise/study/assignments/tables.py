@@ -280,8 +280,10 @@ def assignments_table(world: World, assignments: Sequence[Assignment]) -> pl.Dat
             "point": np.repeat(np.arange(n, dtype=np.int32), n_tasks),
             "task": np.tile(np.arange(n_tasks, dtype=np.int32), n),
             "task_type": named(system.task_types, np.tile(world.workload.task_type, n)),
-            **chosen,
+            "machine": chosen["machine"],
             "machine_type": named(system.machine_types, system.machine_type[np.maximum(chosen["machine"], 0)]),
+            "pstate": chosen["pstate"],
+            "order": chosen["order"],
         }
     ).with_columns(pl.when(runs).then(pl.col("machine_type")))
 
