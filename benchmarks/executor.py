@@ -86,17 +86,20 @@ def steady(seen: Sequence[Seen], n_workers: int) -> Sequence[Seen]:
 
 
 def pace_of(seen: Sequence[Seen], n_workers: int) -> Pace:
-    """What workers did from the first of these jobs on."""
-    lasted_s = seen[-1].at_s - seen[0].at_s
-    busy_s = sum(each.job.seconds for each in seen[1:])
-    return Pace(busy_s / (n_workers * lasted_s), sum(each.job.n_runs for each in seen[1:]) / lasted_s)
+    """What workers did while all were at work; of a job that began before or ended after, only the rest counts."""
+    counted = steady(seen, n_workers)
+    began_s, ended_s = counted[0].at_s, counted[-1].at_s
+    at_work = ((max(each.at_s - each.job.seconds, began_s), min(each.at_s, ended_s)) for each in seen)
+    busy_s = sum(max(to_s - from_s, 0.0) for from_s, to_s in at_work)
+    lasted_s = ended_s - began_s
+    return Pace(busy_s / (n_workers * lasted_s), sum(each.job.n_runs for each in counted[1:]) / lasted_s)
 
 
 def predicted(run_s: float, n_workers: int, costs: Costs, points: int) -> Pace:
     """The pace of a large study whose runs take so long each, with so many points in each world."""
     n_runs = max(1, min(math.ceil(JOB_S / run_s), MOST_RUNS, points))
     jobs = [Job(n_runs, n_runs * run_s)] * (_WAVES * n_workers)
-    return pace_of(steady(simulated(jobs, n_workers, costs), n_workers), n_workers)
+    return pace_of(simulated(jobs, n_workers, costs), n_workers)
 
 
 def least_run_s(n_workers: int, costs: Costs, points: int, busy: float = 0.9) -> float:

@@ -102,7 +102,7 @@ ENGINES: Mapping[str, Callable[[int], AbstractContextManager[_Watching]]] = {"lo
 
 
 def _watched(name: str, length: str, most_runs: int, n_workers: int, case: Case) -> Sequence[Seen]:
-    """What was seen of a study at work, once all workers were."""
+    """What was seen of a study at work."""
     tasks, n_jobs = (50, 24) if case.smoke else LENGTHS[length]
     runs = plan(study_of(n_jobs, case, tasks, most_runs))
     with TemporaryDirectory() as folder, ENGINES[name](n_workers) as engine, Journal(Store(Path(folder))) as journal:
@@ -116,7 +116,7 @@ def _watched(name: str, length: str, most_runs: int, n_workers: int, case: Case)
             while engine.n_workers < n_workers:
                 engine.answers()  # waits until they have joined
             execute(Work(runs, Store(Path(folder))).jobs(n_workers, most_runs), engine, take, lambda: None)
-    return steady(engine.seen, n_workers)
+    return engine.seen
 
 
 def workers(case: Case) -> dict[str, float]:
@@ -139,7 +139,9 @@ def _repeats(case: Case) -> int:
 
 def _costs(name: str, case: Case) -> Costs:
     """What one worker shows of the costs of an executor."""
-    found = [costs_of(*(_watched(name, "short", n, 1, case) for n in (1, LARGE))) for _ in range(_repeats(case))]
+    found = [
+        costs_of(*(steady(_watched(name, "short", n, 1, case), 1) for n in (1, LARGE))) for _ in range(_repeats(case))
+    ]
     return Costs(*map(median, zip(*found, strict=True)))
 
 
@@ -155,7 +157,7 @@ def _compared(seen: Sequence[Seen], n_workers: int, costs: Costs) -> dict[str, f
     return {
         "run_ms": 1e3 * sum(job.seconds for job in jobs) / sum(job.n_runs for job in jobs),
         "busy": pace_of(seen, n_workers).busy,
-        "model": pace_of(steady(simulated(jobs, n_workers, costs), n_workers), n_workers).busy,
+        "model": pace_of(simulated(jobs, n_workers, costs), n_workers).busy,
     }
 
 

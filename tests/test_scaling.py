@@ -18,6 +18,7 @@ from benchmarks.executor import (
     MOST_RUNS,
     Costs,
     Job,
+    Seen,
     costs_of,
     least_run_s,
     pace_of,
@@ -95,7 +96,7 @@ def test_one_worker_waits_for_nothing_but_what_it_does_beside_runs(n_runs: int) 
 def test_a_coordinator_that_is_never_idle_sets_the_pace(n_runs: int) -> None:
     n_workers, cost_s = 100, COSTS.job_s + n_runs * COSTS.run_s
     seen = simulated([Job(n_runs, 0.01 * n_runs)] * 100 * n_workers, n_workers, COSTS)
-    found = pace_of(steady(seen, n_workers), n_workers)
+    found = pace_of(seen, n_workers)
     assert found.runs_per_s == pytest.approx(n_runs / cost_s, rel=0.01)
     assert found.busy == pytest.approx(0.01 * n_runs / (n_workers * cost_s), rel=0.01)
     assert seen[-1].at_s == pytest.approx(seen[-1].spent_s, rel=0.01)
@@ -123,6 +124,13 @@ def test_every_job_is_stored_once_and_no_more_are_out_than_are_allowed() -> None
 def test_costs_are_found_again_in_what_they_let_be_seen() -> None:
     small, large = (steady(simulated([Job(n, 0.2 * n)] * 30, 1, COSTS), 1) for n in (1, 16))
     assert tuple(costs_of(small, large)) == pytest.approx(tuple(COSTS))
+
+
+def test_only_what_lies_in_the_window_counts_of_a_job() -> None:
+    """A second worker that loads kernels with its first job: nobody is busy for more than all of the time."""
+    one = [Seen(float(at_s), 0.0, Job(1, 1.0)) for at_s in range(1, 41)]
+    other = [Seen(20.5, 0.0, Job(1, 20.5)), *(Seen(at_s + 0.5, 0.0, Job(1, 1.0)) for at_s in range(21, 40))]
+    assert pace_of(sorted([*one, *other]), 2).busy == pytest.approx(1.0)
 
 
 def test_the_model_hands_out_jobs_as_the_executor_does() -> None:
