@@ -75,7 +75,7 @@ def test_a_late_field_at_its_default_is_no_part_of_keys() -> None:
     assert plain.keys().isdisjoint(late)
     assert rising.keys() - plain.keys() == {"rising_share"}
     parts = [Part("workload", "day", WorkloadParameters(rising_share=share)) for share in (0.0, 0.5)]
-    assert len({Fingerprints(Path())._part(part) for part in parts}) == 2
+    assert len({Fingerprints(Path()).of_part(part) for part in parts}) == 2
 
 
 @pytest.mark.parametrize(
