@@ -34,8 +34,8 @@ def _shorter(point: Point) -> Point:
     p = point.decision.parameters
     if not hasattr(p, "snapshots") or p.generations <= MOST_GENERATIONS:
         return point
-    return replace(
-        point, decision=replace(point.decision, parameters=replace(p, generations=MOST_GENERATIONS, snapshots=()))
+    return point._replace(
+        decision=replace(point.decision, parameters=replace(p, generations=MOST_GENERATIONS, snapshots=()))
     )
 
 

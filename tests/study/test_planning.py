@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import pickle
 from collections.abc import Callable
@@ -74,7 +75,7 @@ def test_a_late_field_at_its_default_is_no_part_of_keys() -> None:
     assert plain.keys().isdisjoint(late)
     assert rising.keys() - plain.keys() == {"rising_share"}
     parts = [Part("workload", "day", WorkloadParameters(rising_share=share)) for share in (0.0, 0.5)]
-    assert len({Fingerprints(Path())._part(part) for part in parts}) == 2
+    assert len({Fingerprints(Path()).of_part(part) for part in parts}) == 2
 
 
 @pytest.mark.parametrize(
@@ -100,6 +101,42 @@ def test_a_named_file_counts_by_its_content(tmp_path: Path) -> None:
     first = with_file("mine.py", HEURISTIC)
     assert with_file("moved.py", HEURISTIC) == first
     assert not with_file("mine.py", HEURISTIC + "# changed") & first
+
+
+OTHER = 'name = "other"\ntrials = 3\nseed = 7\n'
+OTHERS = {
+    "jobs": '[workload]\ngenerator = "parallel-day"\n[scheduler]\npolicy = ["easy", "random"]',
+    "bags": '[system]\ngenerator = "nine-machines"\n[workload]\ngenerator = "bag"\n[optimise]\ngoal = "front"',
+    "assignments": (
+        '[system]\ngenerator = "nine-machines"\n[workload]\ngenerator = "known"\n'
+        '[optimise]\ngoal = "utility"\nmethod = ["annealing", "nsga2"]'
+    ),
+    "facility": (
+        '[system]\ngenerator = "facility"\nnodes = 20\n[workload]\ngenerator = "flows"\n'
+        '[optimise]\ngoal = "reward"\nday = ["0 h", "1 h"]'
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "pinned"),
+    [
+        (TEXT, "5856c4f3cfeee4f1"),
+        (TEXT + "preempts = [true, false]", "4ab9c89a1b7b1320"),
+        (TEXT + "[tune]\ntrials = 3", "e8a83435107c9051"),
+        (TEXT + '[[variant]]\nname = "a"\n[[variant]]\nname = "b"\nworkload.tasks_per_day = 160', "497f4e79331ca2a2"),
+        (OTHER + OTHERS["jobs"], "59191dbbc9246bee"),
+        (OTHER + OTHERS["bags"], "cc7f304a0e0266a5"),
+        (OTHER + OTHERS["assignments"], "2f6089b770084204"),
+        (OTHER + OTHERS["facility"], "f8bddb4ed10ab868"),
+    ],
+    ids=["tasks", "pieces", "tuning", "variants", *OTHERS],
+)
+def test_keys_stay_what_they_are(text: str, pinned: str) -> None:
+    """Results that are stored somewhere are found by them; a change of them must raise the version of results."""
+    runs = plan(parse_study(text, "study.toml", Path()))
+    told = [(run.key, run.world_key, run.trial, run.bound, run.stage) for run in runs]
+    assert hashlib.sha256(repr(told).encode()).hexdigest()[:16] == pinned
 
 
 @pytest.mark.parametrize(("keep", "kept"), [("first", {0}), ("all", {0, 1}), ("none", set())])

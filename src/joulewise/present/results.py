@@ -167,7 +167,7 @@ def _info(results: Results) -> StudyInfo:
         made_at=about["run_at"],
         seconds=results.seconds,
         n_failed=results.failed.height,
-        deterministic=not any(map(study.kind.is_timed, study.points)),
+        deterministic=not any(map(study.kind.is_timed, study.decisions)),
         kind=study.kind.name,
         notes=results.notes,
     )

@@ -16,7 +16,7 @@ from joulewise.study.kinds.system import Entry, System
 from joulewise.study.searches.methods import Method
 from joulewise.study.spec.column import Column, metric
 from joulewise.study.spec.parameters import OneOf
-from joulewise.study.spec.parts import Point, WorldParts
+from joulewise.study.spec.parts import Part, WorldParts
 from joulewise.study.spec.source import Draw, Section, Source
 from joulewise.study.store.store import NO_BOUND
 from joulewise.units import duration
@@ -93,7 +93,7 @@ class ServingKind(Kind):
         '\n[system]\ngenerator = "counter"\n\n[workload]\ngenerator = "visitors"\n\n[serving]\nrule = "shortest"\n'
     )
 
-    def bound(self, _point: Point, _said: str) -> str:
+    def bound(self, _decision: Part, _said: str) -> str:
         """None is proven."""
         return NO_BOUND
 

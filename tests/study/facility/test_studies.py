@@ -127,9 +127,9 @@ def test_a_search_that_time_ended_is_not_done_again(tmp_path: Path) -> None:
 
 def test_a_search_that_a_clock_ends_is_timed() -> None:
     study = parse_study(TEXT + 'method = "gacl"\ntime_limit = "1 s"\n', "study.toml", Path())
-    assert [study.kind.is_timed(point) for point in study.points] == [True]
+    assert [study.kind.is_timed(part) for part in study.decisions] == [True]
     usual = parse_study(TEXT, "study.toml", Path())
-    assert [usual.kind.is_timed(point) for point in usual.points] == [False]
+    assert [usual.kind.is_timed(part) for part in usual.decisions] == [False]
 
 
 def test_equation_10_as_printed_has_no_bound(tmp_path: Path) -> None:

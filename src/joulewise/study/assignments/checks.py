@@ -52,16 +52,21 @@ def checks(asked: Candidates, draw: Draw, is_random: Callable[[WorldParts], bool
     yield lambda: raise_if_any(problem for system in systems for problem in failures(system))
     yield lambda: raise_if_any(problem for supply in supplies for problem in unused_supply(supply, ("pue",)))
     sought: dict[WorldParts, list[UtilityFrontParameters]] = {parts: [] for parts in asked.worlds}
-    for point in asked.points:
-        sought[point.world].append(point.decision.parameters)
+    for parts, decisions in asked.decided:
+        sought[parts] += [decision.parameters for decision in decisions]
     yield from (partial(_check_world, asked, parts, draw, searches) for parts, searches in sought.items())
 
 
 def _trial_problems(asked: Candidates, is_random: Callable[[WorldParts], bool]) -> Iterator[Problem]:
     """Populations to start from, where trials have worlds of their own: a population belongs to one world."""
-    started = [point for point in asked.points if point.decision.parameters.start_from is not None]
-    if asked.trials > 1 and any(is_random(point.world) for point in started):
-        found = f"found {started[0].decision.parameters.start_from!r} with trials = {asked.trials}"
+    started = [
+        (parts, decision.parameters.start_from)
+        for parts, decisions in asked.decided
+        for decision in decisions
+        if decision.parameters.start_from is not None
+    ]
+    if asked.trials > 1 and any(is_random(parts) for parts, _ in started):
+        found = f"found {started[0][1]!r} with trials = {asked.trials}"
         yield Problem("optimise.start_from", found, "is of one trial: the others have other worlds", "set trials = 1")
 
 

@@ -38,7 +38,7 @@ from joulewise.study.searches.judging import place_of
 from joulewise.study.searches.seeds import search_seed
 from joulewise.study.spec.column import ASSIGNMENTS, CLOUDS, FRONTS
 from joulewise.study.spec.machines import MACHINES, tiny_machines
-from joulewise.study.spec.parts import Point, WorldParts
+from joulewise.study.spec.parts import Part, WorldParts
 from joulewise.study.spec.run import Run
 from joulewise.study.spec.sections import OPTIMISE_SECTION, build_supply
 from joulewise.study.spec.source import Draw
@@ -101,20 +101,18 @@ class UtilityKind(Kind):
         """What must hold before anything is run."""
         return utility_checks.checks(asked, draw, self.is_random)
 
-    def bound(self, point: Point, _said: str) -> str:
+    def bound(self, decision: Part, _said: str) -> str:
         """Prices of a way to drop tasks, and none for chance."""
-        return utility_bounds.name_of(point.decision.parameters)
+        return utility_bounds.name_of(decision.parameters)
 
-    def draws(self, point: Point, folder: Path) -> bool:
+    def draws(self, decision: Part, folder: Path) -> bool:
         """Whether the method draws from the trial; a search that goes on draws as the one before it."""
-        return super().draws(point, folder) and point.decision.parameters.start_from is None
+        return super().draws(decision, folder) and decision.parameters.start_from is None
 
-    def settled(self, point: Point, has_gpu: bool | None = None) -> Point:
-        """A point as it is computed where there is a GPU or none, by default here: GPUs draw otherwise than cores."""
-        p = point.decision.parameters
-        if not on_gpu(p, has_gpu):
-            return point
-        return replace(point, decision=replace(point.decision, parameters=replace(p, engine=GPU)))
+    def settled(self, decision: Part, has_gpu: bool | None = None) -> Part:
+        """The search as it is where there is a GPU or none, by default here: GPUs draw otherwise than cores."""
+        p = decision.parameters
+        return replace(decision, parameters=replace(p, engine=GPU)) if on_gpu(p, has_gpu) else decision
 
     def seconds(self, missing: Sequence[Run], store: Store, folder: Path) -> float:
         """The time of one process for the runs, and for the bound of each world that has none yet."""

@@ -26,7 +26,7 @@ from joulewise.study.searches.judging import place_of
 from joulewise.study.searches.methods import Method, idle_keys
 from joulewise.study.spec.column import COUNTS, FRONTS, MACHINES, SALES
 from joulewise.study.spec.parameters import OneOf
-from joulewise.study.spec.parts import Point, WorldParts
+from joulewise.study.spec.parts import Part, WorldParts
 from joulewise.study.spec.run import Run
 from joulewise.study.spec.sections import build_supply
 from joulewise.study.spec.source import Draw, Source
@@ -190,9 +190,9 @@ class PricingKind(BagKind):
     proven = "seen.profit"
     supply_keys = ("pue", "tariff", "tariff_column", "tariff_unit")
 
-    def bound(self, point: Point, _said: str) -> str:
+    def bound(self, decision: Part, _said: str) -> str:
         """It is that of prices of machine seconds, which belong to what energy costs."""
-        return sales_bounds.name_of(point.decision.parameters.cost_per_kwh)
+        return sales_bounds.name_of(decision.parameters.cost_per_kwh)
 
     def build_world(self, parts: WorldParts, draw: Draw) -> PricingWorld:
         """The customers and the supply of one trial; InputError when tables do not describe them."""

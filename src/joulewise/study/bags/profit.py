@@ -34,7 +34,7 @@ from joulewise.study.searches.agreement import differs
 from joulewise.study.searches.judging import place_of
 from joulewise.study.spec.column import COUNTS, FRONTS, MACHINES
 from joulewise.study.spec.parameters import OneOf, Thresholds
-from joulewise.study.spec.parts import Point
+from joulewise.study.spec.parts import Part
 from joulewise.study.spec.run import Run
 from joulewise.study.spec.source import Source
 from joulewise.study.store.store import Store, Tables
@@ -138,9 +138,9 @@ class ProfitKind(BagKind):
                 problems += error.problems
         raise_if_any(dict.fromkeys(problems))
 
-    def titles(self, points: Sequence[Point], _folder: Path) -> dict[str, dict[str, str]]:
+    def titles(self, decisions: Sequence[Part], _folder: Path) -> dict[str, dict[str, str]]:
         """How reports are to call the ways of recovery."""
-        names = dict.fromkeys(point.decision.parameters.recovery for point in points)
+        names = dict.fromkeys(decision.parameters.recovery for decision in decisions)
         return {name: {"title": RECOVERIES[name], "mode": ""} for name in names}
 
     def seconds(self, missing: Sequence[Run], _store: Store, _folder: Path) -> float:

@@ -21,7 +21,7 @@ from joulewise.study.searches.judging import unused_supply
 from joulewise.study.spec.column import COUNTS, FRONTS
 from joulewise.study.spec.column import MACHINES as MACHINES_TABLE
 from joulewise.study.spec.machines import MACHINES, chances_refused, failures, tiny_machines
-from joulewise.study.spec.parts import Part, Point, WorldParts
+from joulewise.study.spec.parts import Part, WorldParts
 from joulewise.study.spec.run import Run
 from joulewise.study.spec.sections import OPTIMISE_SECTION, build_supply
 from joulewise.study.spec.source import Draw, Source
@@ -57,7 +57,7 @@ class BagKind(Kind):
     tables: ClassVar[tuple[str, ...]] = (FRONTS, MACHINES_TABLE, COUNTS)
     supply_keys: ClassVar[tuple[str, ...]] = ()
 
-    def bound(self, _point: Point, _said: str) -> str:
+    def bound(self, _decision: Part, _said: str) -> str:
         """It is that of a linear program."""
         return LP
 
@@ -72,8 +72,8 @@ class BagKind(Kind):
         yield lambda: raise_if_any(problem for system in systems for problem in _system_problems(system))
         yield lambda: raise_if_any(p for supply in supplies for p in unused_supply(supply, self.supply_keys))
         sought: dict[WorldParts, list[Any]] = {parts: [] for parts in asked.worlds}
-        for point in asked.points:
-            sought[point.world].append(point.decision.parameters)
+        for parts, decisions in asked.decided:
+            sought[parts] += [decision.parameters for decision in decisions]
         yield from (partial(self._check_world, asked, *pair) for pair in sought.items())
 
     def check_world(self, world: BagWorld, sought: Sequence[Any]) -> None:

@@ -28,7 +28,7 @@ from joulewise.study.kinds.kind import Kind
 from joulewise.study.searches.judging import place_of, unused_supply
 from joulewise.study.searches.methods import idle_keys
 from joulewise.study.spec.column import CORES, CRACS, NODES, PROGRESS, RATES
-from joulewise.study.spec.parts import Point, WorldParts
+from joulewise.study.spec.parts import Part, WorldParts
 from joulewise.study.spec.run import Run
 from joulewise.study.spec.sections import OPTIMISE_SECTION, build_supply
 from joulewise.study.spec.source import Draw, Source
@@ -95,13 +95,13 @@ class FacilityKind(Kind):
     tables = (NODES, CRACS, CORES, RATES, PROGRESS)
     template = FACILITY_TEMPLATE
 
-    def bound(self, point: Point, _said: str) -> str:
+    def bound(self, decision: Part, _said: str) -> str:
         """Prices, or none where eq. 10 is read as printed."""
-        return facility_bounds.name_of(point.decision.parameters)
+        return facility_bounds.name_of(decision.parameters)
 
-    def is_timed(self, point: Point) -> bool:
+    def is_timed(self, decision: Part) -> bool:
         """Whether the search ends by a clock."""
-        asked: RewardParameters = point.decision.parameters
+        asked: RewardParameters = decision.parameters
         return asked.time_limit_s is not None
 
     def build_world(self, parts: WorldParts, draw: Draw) -> FacilityWorld:
@@ -132,9 +132,9 @@ class FacilityKind(Kind):
                 with suppress(InputError):
                     yield from _never_run(asked.world_of(parts).facility)
 
-    def draws(self, point: Point, folder: Path) -> bool:
+    def draws(self, decision: Part, folder: Path) -> bool:
         """Whether the method, or the day, draws from the trial."""
-        return super().draws(point, folder) or point.decision.parameters.day_s != 0.0
+        return super().draws(decision, folder) or decision.parameters.day_s != 0.0
 
     def seconds(self, missing: Sequence[Run], _store: Store, folder: Path) -> float:
         """The time of one process for the runs with their days, and for the bound of each world."""

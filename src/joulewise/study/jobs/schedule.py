@@ -80,9 +80,9 @@ class JobsKind(Kind):
     tables = (JOBS, JOB_TRACES, CLUSTERS)
     template = JOBS_TEMPLATE
 
-    def bound(self, point: Point, said: str) -> str:
+    def bound(self, decision: Part, said: str) -> str:
         """Prices are others where jobs run in pieces."""
-        return PREEMPTIVE if said != TRIVIAL and point.decision.parameters.preempts else said
+        return PREEMPTIVE if said != TRIVIAL and decision.parameters.preempts else said
 
     def build_world(self, parts: WorldParts, draw: Draw) -> Scene:
         """The world of one trial; InputError when its sources do not describe one."""
@@ -107,14 +107,14 @@ class JobsKind(Kind):
                 yield from processors_that_differ(parts, scene)
                 yield from hours_of_logs(parts, scene)
 
-    def draws(self, point: Point, folder: Path) -> bool:
+    def draws(self, decision: Part, folder: Path) -> bool:
         """Whether the policy draws clusters."""
-        return job_policy_of(point.decision.parameters.policy, folder).rule == "at-random"
+        return job_policy_of(decision.parameters.policy, folder).rule == "at-random"
 
-    def titles(self, points: Sequence[Point], folder: Path) -> dict[str, dict[str, str]]:
+    def titles(self, decisions: Sequence[Part], folder: Path) -> dict[str, dict[str, str]]:
         """How reports are to call the study's policies, so that they need not load a user's code again."""
         titles = {}
-        for spec in dict.fromkeys(point.decision.parameters.policy for point in points):
+        for spec in dict.fromkeys(decision.parameters.policy for decision in decisions):
             with suppress(InputError):  # a policy that cannot be loaded fails its runs and goes by its bare name
                 policy = job_policy_of(spec, folder)
                 titles[spec] = {"title": policy.title, "mode": policy.rule}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from joulewise.study.spec.parts import Part, Point, WorldParts
+from joulewise.study.spec.parts import Part, WorldParts
 from joulewise.study.spec.run import Run
 from joulewise.study.store.store import Store, Tables
 
@@ -41,11 +41,12 @@ class Outcome:
 class Candidates(NamedTuple):
     """What a study file asks for, as far as it could be read: decisions, worlds, both together, and trials of each.
 
+    `decided` has worlds with all that decides in them, in the order of points; a world may be there several times.
     `world_of` makes the world of the first trial, once for all who ask; InputError when there is none.
     """
 
     decisions: tuple[Part, ...]
     worlds: tuple[WorldParts, ...]
-    points: tuple[Point, ...]
+    decided: tuple[tuple[WorldParts, Sequence[Part]], ...]
     trials: int
     world_of: Callable[[WorldParts], Any]

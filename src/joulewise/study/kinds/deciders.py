@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
-from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from joulewise.errors import Problem, attempt
@@ -33,5 +31,8 @@ class Deciders(Generic[Decider]):
 
     def by_world(self) -> Iterator[tuple[WorldParts, list[Decider]]]:
         """The worlds of points in their order, each with those that decide in it."""
-        for parts, points in itertools.groupby(self.asked.points, key=attrgetter("world")):
-            yield parts, [self.of[point.decision] for point in points if point.decision in self.of]
+        made: dict[int, list[Decider]] = {}  # most worlds have the same sections that decide
+        for parts, decisions in self.asked.decided:
+            if id(decisions) not in made:
+                made[id(decisions)] = [self.of[part] for part in decisions if part in self.of]
+            yield parts, made[id(decisions)]

@@ -14,7 +14,7 @@ from joulewise.errors import Problem, attempt, raise_if_any
 from joulewise.study.kinds.case import Candidates, Case, Outcome
 from joulewise.study.searches.methods import Method
 from joulewise.study.spec.column import FIRST_COLUMNS, LAST_COLUMNS, Column
-from joulewise.study.spec.parts import Part, Point, WorldParts
+from joulewise.study.spec.parts import Part, WorldParts
 from joulewise.study.spec.run import Run
 from joulewise.study.spec.sections import SUPPLY_SECTION, SYSTEM_SECTION, WORKLOAD_SECTION, build_supply
 from joulewise.study.spec.source import SYSTEM, WORKLOAD, Draw, Section, Source
@@ -151,21 +151,21 @@ class Kind(ABC):
         """What is no mistake and worth a word."""
         return iter(())
 
-    def draws(self, point: Point, folder: Path) -> bool:  # noqa: ARG002 - a policy may stand in a file
+    def draws(self, decision: Part, folder: Path) -> bool:  # noqa: ARG002 - a policy may stand in a file
         """Whether what decides draws from the trial; by default, whether the method does."""
-        method = self.methods.get(self._main_value(point))
+        method = self.methods.get(self._main_value(decision))
         return method is not None and method.draws
 
-    def settled(self, point: Point, has_gpu: bool | None) -> Point:  # noqa: ARG002 - for those who use one
-        """A point as it is computed with or without a GPU, or, given None, here."""
-        return point
+    def settled(self, decision: Part, has_gpu: bool | None) -> Part:  # noqa: ARG002 - for those who use one
+        """What decides, as it is computed with or without a GPU, or, given None, here."""
+        return decision
 
-    def is_timed(self, point: Point) -> bool:  # noqa: ARG002 - for those who measure time
+    def is_timed(self, decision: Part) -> bool:  # noqa: ARG002 - for those who measure time
         """Whether what is decided depends on how long deciding takes."""
         return False
 
-    def bound(self, point: Point, said: str) -> str:  # noqa: ARG002 - some have none at some points
-        """How the bound of a point is proven, given what the heading says."""
+    def bound(self, decision: Part, said: str) -> str:  # noqa: ARG002 - some have none for some decisions
+        """How the bound of a world is proven for what decides there, given what the heading says."""
         return said
 
     def identity_of(self, name: str) -> str | None:  # noqa: ARG002 - for those who take such code
@@ -205,7 +205,7 @@ class Kind(ABC):
 
     def hindrance(self, run: Run, row: Mapping[str, Any]) -> str:  # noqa: ARG002 - for those who depend on machines
         """Why a stored run would not come out if it were computed again; nothing if it would."""
-        return "what was decided depended on how long deciding took" if self.is_timed(run.point) else ""
+        return "what was decided depended on how long deciding took" if self.is_timed(run.point.decision) else ""
 
     def again(self, case: Case, row: Mapping[str, Any]) -> Outcome:  # noqa: ARG002 - likewise
         """What comes out of a run that nothing hinders to be computed again."""
@@ -225,14 +225,14 @@ class Kind(ABC):
 
     # --- words -------------------------------------------------------------------------------------------------------
 
-    def titles(self, points: Sequence[Point], folder: Path) -> dict[str, dict[str, str]]:  # noqa: ARG002 - likewise
+    def titles(self, decisions: Sequence[Part], folder: Path) -> dict[str, dict[str, str]]:  # noqa: ARG002 - likewise
         """How reports are to call what is compared; by default, the methods."""
-        names = dict.fromkeys(map(self._main_value, points))
+        names = dict.fromkeys(map(self._main_value, decisions))
         return {name: {"title": self.methods[name].title, "mode": ""} for name in names if name in self.methods}
 
     def sentences(self, runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:  # noqa: ARG002 - some say nothing
         """What was found, in words."""
         return iter(())
 
-    def _main_value(self, point: Point) -> str:
-        return str(getattr(point.decision.parameters, self.main))
+    def _main_value(self, decision: Part) -> str:
+        return str(getattr(decision.parameters, self.main))

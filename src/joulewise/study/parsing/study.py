@@ -101,6 +101,11 @@ class Study:
     def name(self) -> str:
         return self.heading.name
 
+    @cached_property
+    def decisions(self) -> tuple[Part, ...]:
+        """What decides at points, each once."""
+        return tuple(dict.fromkeys({id(point.decision): point.decision for point in self.points}.values()))
+
     @property
     def grows(self) -> bool:
         """Whether what came out says how many trials points have."""
@@ -624,24 +629,27 @@ def _all_worlds(combination: _Combination) -> Iterator[WorldParts]:
     return itertools.chain.from_iterable(_worlds(combination, sample) for sample in range(combination.n_samples))
 
 
+def _decided(combination: _Combination) -> Iterator[tuple[WorldParts, list[Part]]]:
+    """The worlds of a variant, sample by sample, with what decides in each."""
+    deciding = combination.sections[combination.kind.section.name]
+    for sample in range(combination.n_samples):
+        decisions = deciding.of(sample)
+        yield from ((parts, decisions) for parts in _worlds(combination, sample))
+
+
 def _points(combination: _Combination) -> Iterator[Point]:
     """The points of a variant, each once: sample by sample, and those of a world together."""
-    deciding = combination.sections[combination.kind.section.name]
-    points = (
-        Point(combination.variant, parts, decision)
-        for sample in range(combination.n_samples)
-        for parts in _worlds(combination, sample)
-        for decision in deciding.of(sample)
-    )
+    of_worlds = (itertools.product((combination.variant,), (parts,), each) for parts, each in _decided(combination))
+    points = map(Point._make, itertools.chain.from_iterable(of_worlds))
     return iter(dict.fromkeys(points)) if combination.n_samples > 1 else points
 
 
 def _candidates(combinations: list[_Combination], trials: int, world_of: Callable[[WorldParts], Any]) -> Candidates:
-    """The decisions, worlds and points of combinations, each once."""
+    """The decisions and worlds of combinations, each once, and both together."""
     return Candidates(
         tuple(dict.fromkeys(part for found in combinations for part in found.decisions)),
         tuple(dict.fromkeys(itertools.chain.from_iterable(map(_all_worlds, combinations)))),
-        tuple(itertools.chain.from_iterable(map(_points, combinations))),
+        tuple(itertools.chain.from_iterable(map(_decided, combinations))),
         trials,
         world_of,
     )

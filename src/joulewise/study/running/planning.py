@@ -1,25 +1,35 @@
-"""The runs of a study: worlds x decisions x trials, made when asked for, with the keys that resume and reuse go by."""
+"""The runs of a study: worlds x decisions x trials, in columns, with the keys that resume and reuse go by.
+
+What the runs of a world, or of a decision, have in common is found once. A run itself is made when it is asked for.
+"""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate, islice
-from typing import TYPE_CHECKING, NamedTuple, overload
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from joulewise.study.answers.rounds import Shares, Told, decided_shares, first_shares, most_shares, next_shares
 from joulewise.study.parsing.study import Study
-from joulewise.study.spec.parts import Fingerprints, Point, WorldParts
+from joulewise.study.spec.parts import Fingerprints, Part, WorldParts
 from joulewise.study.spec.run import Run
-from joulewise.study.spec.trials import Share, stage_of
+from joulewise.study.spec.trials import FIRST_TUNING, MOST_TRIALS, stage_of
 
 if TYPE_CHECKING:
     import polars as pl
 
+_TRIALS = FIRST_TUNING + MOST_TRIALS
+"""Above the number of any trial."""
 _PIECE = 20_000
-"""How many runs are there at once while they are tabled."""
+"""How many runs are there at once as more than numbers."""
+
+Item = TypeVar("Item")
+_Numbers = NDArray[np.int64]
 
 
 def plan(study: Study, has_gpu: bool | None = None) -> Plan:
@@ -37,14 +47,27 @@ class _World(NamedTuple):
     files: tuple[tuple[str, str], ...]
 
 
-class _Ways(NamedTuple):
-    """What all trials of a point share."""
+class _Way(NamedTuple):
+    """What all runs with a decision share; `text` stands for it in their keys."""
 
-    point: Point
-    world: _World
-    settled: Point
+    text: str
     bound: str
     files: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class _Distinct(Generic[Item]):
+    """Some things, each once, and the number of the one that each point has."""
+
+    items: list[Item]
+    at: _Numbers
+
+
+class _Places(NamedTuple):
+    """Where runs stand: the numbers of their points, and their trials."""
+
+    point: _Numbers
+    trial: _Numbers
 
 
 @dataclass(frozen=True)
@@ -60,25 +83,22 @@ class Plan(Sequence[Run]):
     has_gpu: bool | None = None
 
     def __iter__(self) -> Iterator[Run]:
-        return (self._run(ways, trial) for ways, share in self._all_ways() for trial in share.numbers())
+        return self.at(np.arange(len(self)))
 
     def __len__(self) -> int:
-        return self._ends[-1]
+        return self.places.point.size
 
     @overload
     def __getitem__(self, at: int) -> Run: ...
     @overload
     def __getitem__(self, at: slice) -> Sequence[Run]: ...
     def __getitem__(self, at: int | slice) -> Run | Sequence[Run]:
-        if isinstance(at, slice):
-            return [self[i] for i in range(*at.indices(len(self)))]
-        if not -len(self) <= at < len(self):
-            raise IndexError(at)
-        at %= len(self)
-        number = bisect_right(self._ends, at)
-        at -= self._ends[number - 1] if number else 0
-        ways, share = self._ways(number)
-        return self._run(ways, share.number(at))
+        wanted = range(len(self))[at]
+        return next(self.at(np.array([wanted]))) if isinstance(wanted, int) else list(self.at(np.array(wanted, int)))
+
+    def at(self, numbers: _Numbers) -> Iterator[Run]:
+        """The runs with these numbers."""
+        return chain.from_iterable(map(self._runs, _pieces(numbers)))
 
     def next_round(self, told: Told) -> Plan | None:
         """The runs up to the next round, if there is one, given what came out; files hold what they held."""
@@ -95,81 +115,111 @@ class Plan(Sequence[Run]):
         """The runs up to the last round if all are made that there can be."""
         return replace(self, shares=most_shares(self.study, self.shares))
 
-    @property
-    def places(self) -> Iterator[tuple[int, int]]:
+    @cached_property
+    def places(self) -> _Places:
         """The number of the point of each run, and its trial."""
-        shares = (share for _, share in self._all_ways())
-        return ((point, trial) for point, share in enumerate(shares) for trial in share.numbers())
+        varies = self._varies()
+        shares = np.fromiter(chain.from_iterable(self.shares), np.int64, 2 * len(self.shares)).reshape(-1, 2)
+        judging, tuning = np.where(varies[:, None], shares, np.minimum(shares, 1)).T
+        n_trials = judging + tuning
+        point = np.repeat(np.arange(n_trials.size), n_trials)
+        at = np.arange(point.size) - (np.cumsum(n_trials) - n_trials)[point]
+        n_judging = judging[point]
+        return _Places(point, np.where(at < n_judging, at, FIRST_TUNING + at - n_judging))
 
     @cached_property
     def table(self) -> pl.DataFrame:
         """The runs by their keys: `run`, `world`, `bound`, and whether details are to be kept (`keep`)."""
         import polars as pl
 
-        left, pieces, columns = self._rows(), [], ("run", "world", "bound", "keep")
-        while piece := list(islice(left, _PIECE)):
-            pieces.append(pl.DataFrame(dict(zip(columns, zip(*piece, strict=True), strict=True))))
-        return pl.concat(pieces)
-
-    def _rows(self) -> Iterator[tuple[str, str, str, bool]]:
-        """What the table says of each run."""
-        for ways, share in self._all_ways():
-            for trial in share.numbers():
-                yield *self._keys(ways, trial), ways.bound, self._keeps(trial)
+        return pl.concat([self._tabled(*places) for places in zip(*map(_pieces, self.places), strict=True)])
 
     @property
     def files(self) -> dict[str, str]:
         """The files that runs read, by the names the study gives, with the hash of their content."""
-        _ = self.table  # of which all runs are made
+        _ = self._worlds, self._ways  # of which all runs are made
         return self.fingerprints.contents()
 
-    @cached_property
-    def _ends(self) -> list[int]:
-        """Where the runs of each point end."""
-        return list(accumulate(map(self._n_trials, self.study.points, self.shares)))
-
-    def _all_ways(self) -> Iterator[tuple[_Ways, Share]]:
-        return map(self._ways, range(len(self.study.points)))
-
-    def _ways(self, number: int) -> tuple[_Ways, Share]:
-        point, share = self.study.points[number], self.shares[number]
-        kind, world = self.study.kind, self._world(point.world)
-        own = self.fingerprints.of_files((point.decision,))
-        files = tuple(dict.fromkeys((*world.files, *own))) if own else world.files
-        bound = kind.bound(point, self.study.heading.bound)
-        return _Ways(point, world, kind.settled(point, self.has_gpu), bound, files), self._share(point, share)
-
-    def _world(self, parts: WorldParts) -> _World:
-        """What is known of a world; that of the last point is at hand."""
-        if not self._last or self._last[0].parts is not parts:
-            self._last[:] = [_World(parts, self.study.kind.is_random(parts), self.fingerprints.of_files(parts))]
-        return self._last[0]
+    # --- what runs have in common ------------------------------------------------------------------------------------
 
     @cached_property
-    def _last(self) -> list[_World]:
-        return []
+    def _worlds(self) -> _Distinct[_World]:
+        kind, found = self.study.kind, self.fingerprints
+        return self._each("world", lambda parts: _World(parts, kind.is_random(parts), found.of_files(parts)))
 
-    def _share(self, point: Point, share: Share) -> Share:
-        """What a point has of its trials: one of a kind where nothing is random."""
+    @cached_property
+    def _decisions(self) -> _Distinct[Part]:
+        return self._each("decision", lambda decision: decision)
+
+    @cached_property
+    def _ways(self) -> list[_Way]:
+        """What is known of decisions."""
+        return list(map(self._way, self._decisions.items))
+
+    def _way(self, decision: Part) -> _Way:
+        kind, found = self.study.kind, self.fingerprints
+        text = found.of_part(kind.settled(decision, self.has_gpu))
+        return _Way(text, kind.bound(decision, self.study.heading.bound), found.of_files((decision,)))
+
+    def _each(self, name: str, made: Callable[[Any], Item]) -> _Distinct[Item]:
+        """What is made of this section of points, once for those that share it."""
+        values = [getattr(point, name) for point in self.study.points]
+        _, first, at = np.unique(np.fromiter(map(id, values), np.int64), return_index=True, return_inverse=True)
+        return _Distinct([made(values[number]) for number in first.tolist()], at)
+
+    def _varies(self) -> NDArray[np.bool_]:
+        """Whether the trials of each point differ; what decides is asked where its world does not say so."""
         kind, study = self.study.kind, self.study
-        varies = self._world(point.world).is_random or study.heading.trials == 1 or kind.draws(point, study.folder)
-        return share if varies else share.once
+        is_random = np.array([world.is_random for world in self._worlds.items])[self._worlds.at]
+        varies = is_random | (study.heading.trials == 1)
+        draws = np.zeros(len(self._decisions.items), bool)
+        for number in np.unique(self._decisions.at[~varies]).tolist():
+            draws[number] = kind.draws(self._decisions.items[number], study.folder)
+        return varies | draws[self._decisions.at]
 
-    def _n_trials(self, point: Point, share: Share) -> int:
-        return self._share(point, share).n_trials
+    # --- runs, some at a time ----------------------------------------------------------------------------------------
 
-    def _run(self, ways: _Ways, trial: int) -> Run:
-        key, world_key = self._keys(ways, trial)
-        seed, keeps = self.study.heading.seed, self._keeps(trial)
-        stage = stage_of(trial) if self.study.tuning else ""
-        return Run(key, world_key, ways.point, seed, trial, keeps, ways.bound, ways.files, stage)
+    def _tabled(self, point: _Numbers, trial: _Numbers) -> pl.DataFrame:
+        """What the table says of some runs."""
+        import polars as pl
 
-    def _keys(self, ways: _Ways, trial: int) -> tuple[str, str]:
-        """The key of a run and that of its world."""
-        seed, found = self.study.heading.seed, self.fingerprints
-        world_key = found.of_world(ways.world.parts, seed, trial, ways.world.is_random)
-        return found.of_run(world_key, ways.settled, seed, trial, ways.bound), world_key
+        found, seed, ways = self.fingerprints, self.study.heading.seed, self._ways
+        drawn, world = np.unique(self._worlds.at[point] * _TRIALS + trial, return_inverse=True)
+        worlds = [self._world_key(*divmod(number, _TRIALS)) for number in drawn.tolist()]
+        of_runs = [ways[number] for number in self._decisions.at[point].tolist()]
+        made = zip(world.tolist(), of_runs, trial.tolist(), strict=True)
+        return pl.DataFrame(
+            {
+                "run": [found.of_run(worlds[at], way.text, seed, number, way.bound) for at, way, number in made],
+                "world": pl.Series(worlds)[world],
+                "bound": [way.bound for way in of_runs],
+                "keep": self._keeps(trial),
+            }
+        )
 
-    def _keeps(self, trial: int) -> bool:
+    def _world_key(self, number: int, trial: int) -> str:
+        world = self._worlds.items[number]
+        return self.fingerprints.of_world(world.parts, self.study.heading.seed, trial, world.is_random)
+
+    def _runs(self, numbers: _Numbers) -> Iterator[Run]:
+        """The runs with these numbers, which are few."""
+        study, points = self.study, self.places.point[numbers]
+        trials, files = self.places.trial[numbers].tolist(), map(self._files, points.tolist())
+        rows = self.table[numbers].iter_rows()
+        for (key, world, bound, keep), point, trial, read in zip(rows, points.tolist(), trials, files, strict=True):
+            stage = stage_of(trial) if study.tuning else ""
+            yield Run(key, world, study.points[point], study.heading.seed, trial, keep, bound, read, stage)
+
+    def _files(self, point: int) -> tuple[tuple[str, str], ...]:
+        """The files that the runs of a point read."""
+        of_world = self._worlds.items[self._worlds.at[point]].files
+        own = self._ways[self._decisions.at[point]].files
+        return tuple(dict.fromkeys((*of_world, *own))) if own else of_world
+
+    def _keeps(self, trial: _Numbers) -> NDArray[np.bool_]:
         keep = self.study.heading.keep
-        return trial == 0 if keep == "first" else keep == "all"
+        return trial == 0 if keep == "first" else np.full(trial.size, keep == "all")
+
+
+def _pieces(numbers: _Numbers) -> Iterator[_Numbers]:
+    return (numbers[at : at + _PIECE] for at in range(0, numbers.size, _PIECE))

@@ -40,5 +40,5 @@ def last_round(runs: Plan, told: Told) -> Plan:
 def _told(runs: Plan, store: Store) -> pl.DataFrame:
     """What came out of these runs, all of which are stored."""
     keys = runs.table.select("run", "world")
-    places = pl.DataFrame(runs.places, {"point": pl.UInt32, "trial": pl.UInt32}, orient="row")
+    places = pl.DataFrame(runs.places._asdict(), {"point": pl.UInt32, "trial": pl.UInt32})
     return pl.concat([places, keys.drop("run"), Stored(store).results(keys["run"].to_list())], how="horizontal")

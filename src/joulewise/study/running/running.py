@@ -179,6 +179,6 @@ def describe(study: Study, store: Store, runs: Plan, place: str) -> dict[str, An
         "study_file": study.file_name,
         "study_folder": str(study.folder.resolve()),
         "files": files,
-        "policies": study.kind.titles(study.points, study.folder),
+        "policies": study.kind.titles(study.decisions, study.folder),
         "study_hash": hashlib.sha256(json.dumps([study.source, files]).encode()).hexdigest()[:16],
     }

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from joulewise.study.running.planning import Plan
 from joulewise.study.running.worker import Job
@@ -47,7 +51,7 @@ class Work:
 
     def sample(self, n: int = _ALL) -> Sequence[Run]:
         """The runs, or so many of them, evenly drawn."""
-        return [self.plan[at] for at in evenly(self._left["at"].to_list(), n)]
+        return list(self.plan.at(self._at[evenly(range(len(self)), n)]))
 
     def seconds(self) -> float:
         """About how long one process takes for all of them."""
@@ -61,14 +65,14 @@ class Work:
     def jobs(self, workers: int, most_runs: int) -> Iterator[Job]:
         """The runs in jobs for so many workers, of so many runs at most."""
         target_s = min(max(self.seconds() / (workers * _JOBS_PER_WORKER), _LEAST_S), _MOST_S)
-        for _, places in groupby(self._left.select("world", "at").iter_rows(), key=lambda row: row[0]):
-            yield from self._of_world([at for _, at in places], target_s, most_runs)
+        for _, runs in groupby(self.plan.at(self._at), key=attrgetter("world_key")):
+            yield from self._of_world(runs, target_s, most_runs)
 
-    def _of_world(self, places: Sequence[int], target_s: float, most_runs: int) -> Iterator[Job]:
+    def _of_world(self, left: Iterable[Run], target_s: float, most_runs: int) -> Iterator[Job]:
         """The jobs of one world; the first has to make its bound, and the others wait for that."""
         runs: list[Run] = []
         cost_s, is_first = 0.0, True
-        for run in map(self.plan.__getitem__, places):
+        for run in left:
             run_s, world_s = self._cost(run)
             cost_s += run_s + (world_s if not runs and is_first else 0.0)
             runs.append(run)
@@ -97,6 +101,11 @@ class Work:
     @cached_property
     def _costs(self) -> dict[tuple[WorldParts, Part, bool], tuple[float, float]]:
         return {}
+
+    @property
+    def _at(self) -> NDArray[np.int64]:
+        """Where in the plan what is left stands."""
+        return self._left["at"].to_numpy().astype(np.int64)
 
     @cached_property
     def _left(self) -> pl.DataFrame:

@@ -109,8 +109,7 @@ class WorldParts(NamedTuple):
     supply: Part
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """One combination of a study: everything about its runs but the trial.
 
     `decision` is the section that says how decisions are made, [manager] or [optimise].
@@ -146,7 +145,7 @@ class Point:
     def renamed(self, names: Mapping[str, str]) -> Point:
         """The point with these names in place of those that it has for files."""
         world = WorldParts(*(part.renamed(names) for part in self.world))
-        return dataclasses.replace(self, world=world, decision=self.decision.renamed(names))
+        return self._replace(world=world, decision=self.decision.renamed(names))
 
 
 _Key = TypeVar("_Key")
@@ -178,20 +177,18 @@ class Fingerprints:
         self.identity_of = identity_of
         self._versions = (version,) if version else ()
         self._parts = _Recent[Part, str]()
-        self._worlds = _Recent[tuple[WorldParts, tuple[str, ...]], str]()
         self._files = _Recent[Part, tuple[tuple[str, str], ...]]()
         self._contents: dict[str, str | None] = {}
 
     def of_world(self, parts: WorldParts, seed: int, trial: int, is_random: bool) -> str:
         """The key of a world; a world that is read from tables alone is the same in every trial."""
         drawn = (str(seed), str(trial)) if is_random else ()
-        if (parts, drawn) not in self._worlds:
-            self._worlds[parts, drawn] = _digest("world", *map(self._part, parts), *drawn, *self._versions)
-        return self._worlds[parts, drawn]
+        return _digest("world", *map(self.of_part, parts), *drawn, *self._versions)
 
-    def of_run(self, world_key: str, point: Point, seed: int, trial: int, bound: str) -> str:
-        """The key of a run: its world, what decides, the trial that this may draw from, and the bound's kind."""
-        return _digest("run", world_key, self._part(point.decision), str(seed), str(trial), bound, *self._versions)
+    def of_run(self, world_key: str, decision: str, seed: int, trial: int, bound: str) -> str:
+        """The key of a run: its world, what `of_part` says of what decides, the trial that this may draw from, and the
+        bound's kind."""
+        return _digest("run", world_key, decision, str(seed), str(trial), bound, *self._versions)
 
     def of_files(self, parts: Iterable[Part]) -> tuple[tuple[str, str], ...]:
         """The files that runs of these sections read, by the names the study gives, with the hash of their content."""
@@ -208,7 +205,7 @@ class Fingerprints:
             self._files[part] = tuple((name, content) for name, content in contents if content is not None)
         return self._files[part]
 
-    def _part(self, part: Part) -> str:
+    def of_part(self, part: Part) -> str:
         """The hash of a text that says all that matters of a section and nothing else."""
         if part not in self._parts:
             values = _values_of(part.parameters) | {"source": part.source}

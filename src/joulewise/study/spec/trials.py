@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 from joulewise.confidence import LEAST_LOOKED_AT
@@ -33,18 +34,9 @@ class Share(NamedTuple):
         """All of them."""
         return self.judging + self.tuning
 
-    @property
-    def once(self) -> Share:
-        """What is left of it where nothing is random."""
-        return Share(min(self.judging, 1), min(self.tuning, 1))
-
     def numbers(self) -> Iterator[int]:
         """Their numbers."""
-        return map(self.number, range(self.n_trials))
-
-    def number(self, at: int) -> int:
-        """The number of one of them."""
-        return at if at < self.judging else FIRST_TUNING + at - self.judging
+        return chain(range(self.judging), range(FIRST_TUNING, FIRST_TUNING + self.tuning))
 
 
 def stage_of(trial: int) -> str:

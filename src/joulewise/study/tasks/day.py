@@ -18,7 +18,7 @@ from joulewise.study.searches.agreement import differs
 from joulewise.study.searches.bounds import PREEMPTIVE, TRIVIAL, of_bounds
 from joulewise.study.spec.column import RECORDS, TRACES
 from joulewise.study.spec.machines import MACHINES, TABLES, build_machines, chances_refused
-from joulewise.study.spec.parts import Part, Point, WorldParts
+from joulewise.study.spec.parts import Part, WorldParts
 from joulewise.study.spec.run import Run
 from joulewise.study.spec.sections import build_supply
 from joulewise.study.spec.source import Draw
@@ -26,7 +26,7 @@ from joulewise.study.store.store import Store, Tables
 from joulewise.study.tasks import costs
 from joulewise.study.tasks import tables as details
 from joulewise.study.tasks.columns import MANAGED_COLUMNS
-from joulewise.study.tasks.fitting import USES, class_problems, division_problems, fit_problems
+from joulewise.study.tasks.fitting import USES, asked_by, class_problems, division_problems, fit_problems
 from joulewise.study.tasks.manager import ManagerParameters
 from joulewise.study.tasks.sources import MANAGER_SECTION, MANAGER_SOURCE, WORKLOADS, policy_of
 from joulewise.study.tasks.template import MANAGED_TEMPLATE
@@ -69,9 +69,9 @@ class ManagedKind(Kind):
     proven = "utility_bound"
     verifying = 7.0  # all measures by plain Python
 
-    def bound(self, point: Point, said: str) -> str:
+    def bound(self, decision: Part, said: str) -> str:
         """Prices are others where tasks run in pieces."""
-        return PREEMPTIVE if said != TRIVIAL and point.decision.parameters.preempts else said
+        return PREEMPTIVE if said != TRIVIAL and decision.parameters.preempts else said
 
     def build_world(self, parts: WorldParts, draw: Draw) -> World:
         """The world of one trial; InputError when tables do not describe one."""
@@ -84,9 +84,9 @@ class ManagedKind(Kind):
         outages = draw_outages(parts.system.parameters, system.n_machines, workload.end_s, draw.seed, draw.trial)
         return World(system, workload, supply, outages)
 
-    def is_timed(self, point: Point) -> bool:
+    def is_timed(self, decision: Part) -> bool:
         """Whether the time that mapping takes is measured."""
-        manager: ManagerParameters = point.decision.parameters
+        manager: ManagerParameters = decision.parameters
         return manager.mapping_time == "measured"
 
     def checks(self, asked: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
@@ -101,9 +101,9 @@ class ManagedKind(Kind):
         yield from (partial(_check_fit, parts, made, asked, draw) for parts, made in managers.by_world())
         yield lambda: raise_if_any(idle_switches(MANAGER_SECTION.name, USES, managers))
 
-    def draws(self, point: Point, folder: Path) -> bool:
+    def draws(self, decision: Part, folder: Path) -> bool:
         """Whether the policy draws machines."""
-        policy = policy_of(point.decision.parameters.policy, folder)
+        policy = policy_of(decision.parameters.policy, folder)
         return policy.picks is not None or policy.rule == "at-random"
 
     def identity_of(self, name: str) -> str | None:
@@ -112,10 +112,10 @@ class ManagedKind(Kind):
 
         return installed_identity(name)
 
-    def titles(self, points: Sequence[Point], folder: Path) -> dict[str, dict[str, str]]:
+    def titles(self, decisions: Sequence[Part], folder: Path) -> dict[str, dict[str, str]]:
         """How reports are to call the study's policies, so that they need not load a user's code again."""
         titles = {}
-        for spec in dict.fromkeys(point.decision.parameters.policy for point in points):
+        for spec in dict.fromkeys(decision.parameters.policy for decision in decisions):
             with suppress(InputError):  # a policy that cannot be loaded fails its runs and goes by its bare name
                 policy = policy_of(spec, folder)
                 titles[spec] = {"title": policy.title, "mode": policy.mode}
@@ -219,11 +219,12 @@ def _check_fit(parts: WorldParts, managers: Sequence[Manager], asked: Candidates
 
     problems = [*class_problems(parts, managers, draw), *division_problems(parts, managers, draw)]
     world = asked.world_of(parts) if managers and _reads_tables(parts) else None
+    of_parts = asked_by(parts)
     for manager in managers:
-        of_sections = list(fit_problems(parts, manager))
-        places = {problem.where for problem in problems + of_sections}
-        of_world = misfits(world, manager) if world is not None else ()
-        problems += [*of_sections, *(problem for problem in of_world if problem.where not in places)]
+        problems += fit_problems(of_parts, manager)
+        if world is not None:
+            places = {problem.where for problem in problems}
+            problems += [problem for problem in misfits(world, manager) if problem.where not in places]
     raise_if_any(dict.fromkeys(problems))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from joulewise.errors import Problem, unknown_name
 from joulewise.study.kinds.switches import Use
@@ -16,53 +16,76 @@ if TYPE_CHECKING:
     from joulewise.simulate.tasks.manager import Manager
 
 
-def fit_problems(parts: WorldParts, manager: Manager) -> Iterator[Problem]:
+class Asked(NamedTuple):
+    """What the sections of a world ask of a manager."""
+
+    has_budget: bool
+    has_cap: bool
+    has_failures: bool
+    uncertain: tuple[str, ...]
+    sleeps: bool
+    rises_first: bool
+
+    @property
+    def needs(self) -> list[str]:
+        """What policies of immediate mode know nothing of."""
+        return [*_held({"a budget": self.has_budget, "a power cap": self.has_cap}), *self.uncertain]
+
+    @property
+    def unplanned(self) -> list[str]:
+        """Where what suspended tasks take is not planned."""
+        others = {"machines that sleep": self.sleeps, "utilities that rise first": self.rises_first}
+        return [*self.needs, *_held(others)]
+
+
+def _held(reasons: Mapping[str, bool]) -> Iterator[str]:
+    return (reason for reason, holds in reasons.items() if holds)
+
+
+def asked_by(parts: WorldParts) -> Asked:
+    """What these sections ask for."""
+    supply, has_failures = parts.supply.parameters, parts.system.parameters.mtbf_s is not None
+    uncertain = {"failures": has_failures, "uncertain times": parts.workload.parameters.time_spread > 0}
+    return Asked(
+        has_budget=supply.budget_j is not None or supply.budget_total_j is not None,
+        has_cap=supply.power_cap_w is not None or supply.power_cap_by_hour is not None,
+        has_failures=has_failures,
+        uncertain=tuple(_held(uncertain)),
+        sleeps=getattr(parts.system.parameters, "sleep_after_s", None) is not None,
+        rises_first=rises_first(parts),
+    )
+
+
+def fit_problems(asked: Asked, manager: Manager) -> Iterator[Problem]:
     """What the sections of a world ask for that the manager, or each other, cannot have."""
-    supply, policy = parts.supply.parameters, manager.policy
-    has_budget = supply.budget_j is not None or supply.budget_total_j is not None
-    has_cap = supply.power_cap_w is not None or supply.power_cap_by_hour is not None
-    if manager.energy_filter != "none" and not has_budget:
+    policy = manager.policy
+    if manager.energy_filter != "none" and not asked.has_budget:
         found = f"found {manager.energy_filter!r} without a budget"
         yield Problem("manager.energy_filter", found, "shares out a budget", "give supply.budget")
-    uncertain = list(_uncertainties(parts))
-    needs = [*(["a budget"] if has_budget else []), *(["a power cap"] if has_cap else []), *uncertain]
-    if needs and policy.mode == "immediate":
-        found = f"found {policy.name!r} in a world with {' and '.join(needs)}"
+    if policy.mode == "immediate" and asked.needs:
+        found = f"found {policy.name!r} in a world with {' and '.join(asked.needs)}"
         allowed = "policies of immediate mode know none of these"
         yield Problem("manager.policy", found, allowed, "use a batch policy such as max-max-upt")
-    if rises_first(parts):
+    if asked.rises_first:
         from joulewise.simulate.tasks.manager import rising_problems
 
         yield from rising_problems(policy)
-    if has_cap and uncertain:
-        found = f"found a power cap in a world with {' and '.join(uncertain)}"
+    if asked.has_cap and asked.uncertain:
+        found = f"found a power cap in a world with {' and '.join(asked.uncertain)}"
         yield Problem("supply.power_cap", found, "a cap is kept by planned times, which must be certain")
-    if manager.postponing == "next-day" and (not has_budget or has_cap or parts.system.parameters.mtbf_s is not None):
+    if manager.postponing == "next-day" and (not asked.has_budget or asked.has_cap or asked.has_failures):
         found = f"found {manager.postponing!r}"
         allowed = "needs a budget, and neither a power cap nor failures: only days postpone"
         yield Problem("manager.postponing", found, allowed, 'give supply.budget, or use "each-event"')
-    others = {"machines that sleep": _sleeps(parts), "utilities that rise first": rises_first(parts)}
-    if manager.preempts and (reasons := [*needs, *(reason for reason, holds in others.items() if holds)]):
-        found = f"found true in a world with {' and '.join(reasons)}"
+    if manager.preempts and asked.unplanned:
+        found = f"found true in a world with {' and '.join(asked.unplanned)}"
         allowed = "what suspended tasks take in addition is not planned there"
         yield Problem("manager.preempts", found, allowed, "leave preempts out")
-
-
-def _sleeps(parts: WorldParts) -> bool:
-    return getattr(parts.system.parameters, "sleep_after_s", None) is not None
 
 
 def rises_first(parts: WorldParts) -> bool:
     """Whether utilities of generated tasks rise first; a table of tasks says itself."""
     return parts.workload.source != TABLES and parts.workload.parameters.rising_share > 0
-
-
-def _uncertainties(parts: WorldParts) -> Iterator[str]:
-    """Why tasks may end at other instants than planned."""
-    if parts.system.parameters.mtbf_s is not None:
-        yield "failures"
-    if parts.workload.parameters.time_spread > 0:
-        yield "uncertain times"
 
 
 def class_problems(parts: WorldParts, managers: Sequence[Manager], draw: Draw) -> Iterator[Problem]:
