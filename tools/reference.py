@@ -157,10 +157,12 @@ _RESULTS_INTRO = """\
 A study writes into `results/NAME/`, or the folder given by `--out`: the study itself, Parquet tables, `report.html`.
 `runs.parquet` has one row for every run. First come the study's keys by their dotted names (`manager.policy`), then the
 columns below that its kind of study has. A `*` in a name stands for a level, a group, a machine type and the like. The
-other tables are kept for the runs that `keep` selects, one file for each run. Columns that are *measured* differ from
-computer to computer and from time to time; `joulewise verify` computes all others again. Every table is plain Parquet
-with a seal, a hash of its bytes and its name: tables that were changed or moved since are refused by `report` and
-`run`, and `verify` tells what is otherwise in them."""
+other tables are kept for the runs that `keep` selects, one file for each run. `bounds.parquet` has the proofs of bounds
+as JSON, one for each world and way to prove it; certificates of bags, and what is not gathered yet, are files in
+`bounds/`. Columns that are *measured* differ from computer to computer and from time to time; `joulewise verify`
+computes all others again. Every table is plain Parquet with a seal, a hash of its bytes and its name: tables that were
+changed or moved since are refused by whatever trusts them, such as `report` and `run`, and `verify` tells what is
+otherwise in them."""
 
 _FIGURES_INTRO = """\
 The report has every figure whose needs the results meet. `joulewise report FOLDER --format png` writes them as

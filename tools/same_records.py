@@ -87,21 +87,17 @@ def compare(before: Path, after: Path) -> Iterator[str]:
     both = sorted(here & there)
     for path in both:
         one, two = before / path, after / path
-        if path.suffix == ".parquet":
-            measured = MEASURED | MEASURED_IN.get(path.parts[1].removesuffix(".parquet"), set())
-            tables = (pl.read_parquet(file).drop(measured, strict=False) for file in (one, two))
-            yield from (f"{path}: {difference}" for difference in _differences(*tables))
-        elif one.read_bytes() != two.read_bytes():
-            yield f"{path}: another proof"
-    n_tables = sum(path.suffix == ".parquet" for path in both)
-    print(f"{n_tables} tables and {len(both) - n_tables} proofs compared")
+        measured = MEASURED | MEASURED_IN.get(path.parts[1].removesuffix(".parquet"), set())
+        tables = (pl.read_parquet(file).drop(measured, strict=False) for file in (one, two))
+        yield from (f"{path}: {difference}" for difference in _differences(*tables))
+    print(f"{len(both)} tables compared")
     if not both:
         yield "there is nothing to compare"
 
 
 def _files(folder: Path) -> set[Path]:
-    """The tables of all studies, and the proofs of their bounds."""
-    return {path.relative_to(folder) for pattern in ("*.parquet", "bounds/*.json") for path in folder.rglob(pattern)}
+    """The tables of all studies, the proofs of their bounds among them."""
+    return {path.relative_to(folder) for path in folder.rglob("*.parquet")}
 
 
 def _differences(one: pl.DataFrame, two: pl.DataFrame) -> Iterator[str]:

@@ -39,7 +39,11 @@ def read_text(path: Path, advice: str = AGAIN) -> str:
 
 def read_any_object(path: Path, advice: str = AGAIN) -> dict[str, Any]:
     """The object in a JSON file."""
-    text = read_text(path, advice)
+    return any_object(path, read_text(path, advice), advice)
+
+
+def any_object(path: Path | str, text: str, advice: str = AGAIN) -> dict[str, Any]:
+    """The object that a text of a file is in JSON."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -66,7 +70,7 @@ def check_object(path: Path | str, found: object, schema: type[BaseModel], advic
         raise damaged(path, _plain(".".join(map(str, first["loc"]))), there, first["msg"], advice) from None
 
 
-def parsed(path: Path, value: object, parse: Callable[[Any], Found], advice: str = AGAIN) -> Found:
+def parsed(path: Path | str, value: object, parse: Callable[[Any], Found], advice: str = AGAIN) -> Found:
     """What a value of a file stands for."""
     try:
         return parse(value)

@@ -15,7 +15,9 @@ from joulewise.cli.catalogue import lists
 from joulewise.cli.explain import explain
 from joulewise.kernels.jit import mark_kernels_compiled
 from joulewise.policies.tasks.table import POLICIES
+from joulewise.study.store.store import Store
 from tests.strategies.calling import COMMAND, call
+from tests.strategies.proofs import alter_texts
 from tests.strategies.small import HEURISTIC, QUICKLY, TEXT, timed
 from tests.strategies.small_bags import FRONT, PROFIT
 from tests.strategies.small_fronts import EVOLVED, UTILITY
@@ -247,8 +249,7 @@ def test_run_in_json_has_the_summary(study: Path, capsys: Capture) -> None:
 
 
 def test_verify_exits_1_when_something_does_not_hold(small_copy: Path, capsys: Capture) -> None:
-    for bound in (small_copy / "bounds").iterdir():
-        bound.write_text(bound.read_text().replace('"maximum_utility": ', '"maximum_utility": 1'))
+    alter_texts(Store(small_copy), lambda text: text.replace('"maximum_utility": ', '"maximum_utility": 1'))
     said = call(capsys, "verify", small_copy)
     assert said.code == 1
     assert "0 of 8 runs hold" in said.out

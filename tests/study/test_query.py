@@ -19,6 +19,7 @@ from joulewise.study.answers.query import MOST_CHARACTERS, ask
 from joulewise.study.answers.tables import StoredTables, stored_tables
 from joulewise.study.store.store import Store
 from tests.strategies.every_kind import TEXTS, made, results_of
+from tests.strategies.proofs import alter_texts
 
 SECRET = "canary-7141"
 
@@ -342,9 +343,8 @@ def test_another_study_is_refused(tmp_path: Path) -> None:
 
 def test_a_damaged_proof_is_told_where_it_is_asked_for(tmp_path: Path) -> None:
     results_of("managed", tmp_path)
-    proof = next((tmp_path / "bounds").glob("*.json"))
-    proof.write_text("{")
-    assert str(proof) in told(tmp_path, "SELECT * FROM bounds")
+    alter_texts(Store(tmp_path), lambda _: "{")
+    assert str(tmp_path / "bounds.parquet") in told(tmp_path, "SELECT * FROM bounds")
     assert jw.query(tmp_path, "SELECT run FROM runs").height == 2
 
 

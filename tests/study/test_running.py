@@ -62,11 +62,12 @@ def test_the_folder_holds_what_the_design_names(small_results: Path) -> None:
     assert results.runs.height == 8
     assert results.runs["status"].to_list() == ["done"] * 8
     names = {path.name for path in small_results.iterdir()}
-    assert {"study.toml", "study.json", "runs.parquet", "records", "traces", "bounds"} <= names
+    assert {"study.toml", "study.json", "runs.parquet", "records", "traces", "bounds.parquet"} <= names
     assert (small_results / "study.toml").read_text() == TEXT
     assert list((small_results / "fragments").iterdir()) == []
     assert len(list((small_results / "records").iterdir())) == len(list((small_results / "traces").iterdir())) == 4
-    assert len(list((small_results / "bounds").iterdir())) == 2
+    assert pl.read_parquet(small_results / "bounds.parquet").height == 2
+    assert list((small_results / "bounds").iterdir()) == []
 
 
 def test_every_parquet_file_says_its_schema_version(small_results: Path) -> None:

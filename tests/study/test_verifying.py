@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from joulewise.study import open_results, parse_study, run_study, to_verify, ver
 from joulewise.study.kinds.case import FAILS_AGAIN, NOT_CHECKED
 from joulewise.study.spec.column import RECORDS
 from joulewise.study.store.store import Store
+from tests.strategies.proofs import alter_proofs
 from tests.strategies.small import HEURISTIC, TEXT, run_small, timed
 from tests.strategies.small_jobs import LOG, LOGGED
 
@@ -92,9 +92,7 @@ def drop_records(store: Store, run: str) -> None:
 
 
 def change_bounds(store: Store, _: str) -> None:
-    for path in (store.folder / "bounds").iterdir():
-        stored = json.loads(path.read_text())
-        path.write_text(json.dumps(stored | {"proof": stored["proof"] | {"maximum_utility": 1.0}}))
+    alter_proofs(store, lambda proof: proof | {"maximum_utility": 1.0})
 
 
 @pytest.mark.parametrize(
@@ -227,8 +225,7 @@ def test_how_long_it_takes_is_not_what_somebody_wrote(small_copy: Path) -> None:
 
 
 def test_nothing_is_written_to_results(small_copy: Path) -> None:
-    for path in (small_copy / "bounds").iterdir():
-        path.unlink()
+    (small_copy / "bounds.parquet").unlink()
     before = sorted(small_copy.rglob("*"))
     assert all("bounds: the proof" in verdict.problems[0] for verdict in verify(small_copy))
     assert sorted(small_copy.rglob("*")) == before

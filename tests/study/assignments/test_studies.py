@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from fnmatch import fnmatchcase
@@ -25,6 +24,7 @@ from joulewise.study.spec.column import ASSIGNMENTS, CLOUDS, FRONTS, RUNS
 from joulewise.study.spec.source import Draw
 from joulewise.study.spec.trials import STAGE
 from joulewise.study.store.store import Store
+from tests.strategies.proofs import alter_proofs
 from tests.strategies.small import lasting
 from tests.strategies.small_bags import bag_study
 from tests.strategies.small_fronts import EVOLVED, UTILITY, run_fronts, uncertain
@@ -191,15 +191,11 @@ def change_runs(store: Store, _: str) -> None:
 
 
 def change_certificate(factor: float, store: Store, _: str) -> None:
-    for path in (store.folder / "bounds").iterdir():
-        stored = json.loads(path.read_text())
-        stored["proof"]["value"] = [factor * value for value in stored["proof"]["value"]]
-        path.write_text(json.dumps(stored))
+    alter_proofs(store, lambda proof: proof | {"value": [factor * value for value in proof["value"]]})
 
 
 def change_bound(store: Store, _: str) -> None:
-    for path in (store.folder / "bounds").iterdir():
-        path.write_text(json.dumps({"proof": {**json.loads(path.read_text())["proof"], "drop_below": 0.25}}))
+    alter_proofs(store, lambda proof: proof | {"drop_below": 0.25})
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -19,6 +19,7 @@ from joulewise.study.spec.column import COUNTS, FRONTS, MACHINES, RUNS, SALES
 from joulewise.study.spec.source import Draw
 from joulewise.study.spec.trials import STAGE
 from joulewise.study.store.store import Store
+from tests.strategies.proofs import alter_proofs
 from tests.strategies.small import lasting
 from tests.strategies.small_bags import EVERY_METHOD, FRONT, PRICING, PROFIT, WORLD, bag_study, run_bags
 
@@ -160,8 +161,7 @@ def test_energy_may_be_nothing(text: str, change: str, tmp_path: Path) -> None:
 
 def test_bounds_that_were_removed_are_proven_again(tmp_path: Path) -> None:
     run_bags(PROFIT, tmp_path)
-    for path in (tmp_path / "bounds").iterdir():
-        path.unlink()
+    (tmp_path / "bounds.parquet").unlink()
     run_bags(PROFIT, tmp_path)
     assert {verdict.problems for verdict in verify(tmp_path)} == {()}
 
@@ -220,10 +220,11 @@ def change_first(table: str, column: str, value: float) -> Callable[[Store, str]
 
 
 def change_prices(store: Store, _: str) -> None:
-    for path in (store.folder / "bounds").iterdir():
-        stored = json.loads(path.read_text())
-        stored["proof"]["seen"]["price"][0][0] += 0.001
-        path.write_text(json.dumps(stored))
+    def change(proof: dict[str, Any]) -> dict[str, Any]:
+        proof["seen"]["price"][0][0] += 0.001
+        return proof
+
+    alter_proofs(store, change)
 
 
 def change_counts(store: Store, run: str) -> None:

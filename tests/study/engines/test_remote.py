@@ -54,7 +54,8 @@ def test_files_are_asked_for_once_and_kept_by_what_they_hold(job: Job, tmp_path:
 def test_what_runs_store_is_what_a_store_here_would_hold(job: Job, tmp_path: Path) -> None:
     reply = answer_in(tmp_path / "scratch", versions(), packed(job), {content_of(job): CODE})
     assert isinstance(reply, Reply)
-    stored = Store(tmp_path / "results").contents()
+    results = Store(tmp_path / "results")
+    stored = results.contents() | results.proofs(job.runs[0].world_key, [job.runs[0].bound])
     assert {name.partition("/")[0] for name in reply.files} == {"bounds", "records", "traces"}
     assert {name: stored[name] for name in reply.files} == reply.files
 

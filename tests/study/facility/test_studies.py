@@ -19,6 +19,7 @@ from joulewise.study.parsing.schema import study_keys
 from joulewise.study.spec.column import CORES, CRACS, NODES, PROGRESS, RATES, RUNS
 from joulewise.study.spec.trials import STAGE
 from joulewise.study.store.store import Store
+from tests.strategies.proofs import alter_texts
 from tests.strategies.small import lasting
 from tests.strategies.small_facility import TABLED
 
@@ -168,8 +169,7 @@ def change_runs(store: Store, _: str) -> None:
 
 
 def change_bound(value: str, store: Store, _: str) -> None:
-    (path,) = (store.folder / "bounds").iterdir()
-    path.write_text(path.read_text().replace('"value": ', f'"value": {value}, "true": '))
+    alter_texts(store, lambda text: text.replace('"value": ', f'"value": {value}, "true": '))
 
 
 @pytest.mark.parametrize(

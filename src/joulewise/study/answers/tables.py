@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -12,19 +11,19 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from joulewise.reading import damaged, read_object
+from joulewise.reading import damaged
 from joulewise.study.answers.results import check_details, finished_study, those_in
 from joulewise.study.parsing.schema import study_keys
 from joulewise.study.parsing.study import Study
 from joulewise.study.spec.column import BOUND_COLUMNS, BOUNDS, FIRST_COLUMNS, RUNS, Column
-from joulewise.study.store.reading import StoredProof, check_columns
+from joulewise.study.store.proofs import Told, bound_files, proof_in, tabled
+from joulewise.study.store.reading import check_columns
 from joulewise.study.store.store import Store
 from joulewise.study.store.tables import is_study_key
 
 RUN = "run"
 _SCALARS = (bool, int, float, str)
 _OF_RUN = r"([0-9a-f]{32})\.parquet$"
-_OF_PROOF = re.compile(r"([0-9a-f]{32})\.(.+)\.(json|parquet)")
 _PATH = "file of the row"
 """A column that no table of ours has."""
 
@@ -114,22 +113,22 @@ class StoredTables:
 
     def _bounds(self) -> pl.LazyFrame:
         """What is proven of the worlds of the runs: a row for each proof, or for each vertex of a curve."""
-        worlds = set(self._runs().select(pl.col("world").unique()).collect(engine="streaming")["world"])
-        found = [
-            (path, match[1], match[2])
-            for path in sorted((self.store.folder / BOUNDS).glob("*"))
-            if (match := _OF_PROOF.fullmatch(path.name)) and match[1] in worlds
-        ]
-        proofs = [self._proof(*proof) for proof in found if proof[0].suffix == ".json"]
-        told = pl.LazyFrame(proofs, infer_schema_length=None, schema_overrides=_OF_BOUNDS) if proofs else pl.LazyFrame()
-        curves = map(_curve, self._scanned(path for path, _, _ in found if path.suffix == ".parquet"))
-        return pl.concat([pl.LazyFrame(schema=_OF_BOUNDS), told, *curves], how="diagonal_relaxed")
+        worlds = self._runs().select(pl.col("world").unique()).collect(engine="streaming")
+        there = set(worlds["world"])
+        files = [file for file in sorted(bound_files(self.store.folder)) if file.world in there]
+        told = [proof for file in files if file.is_proof and (proof := proof_in(file))]
+        proofs = tabled(self.store).each(worlds.lazy(), self._proof)
+        proofs |= {(proof.world, proof.kind): self._proof(proof) for proof in told}
+        rows = [proofs[key] for key in sorted(proofs)]
+        known = pl.LazyFrame(rows, infer_schema_length=None, schema_overrides=_OF_BOUNDS) if rows else pl.LazyFrame()
+        curves = map(_curve, self._scanned(file.path for file in files if not file.is_proof))
+        return pl.concat([pl.LazyFrame(schema=_OF_BOUNDS), known, *curves], how="diagonal_relaxed")
 
-    def _proof(self, path: Path, world: str, kind: str) -> dict[str, Any]:
+    def _proof(self, told: Told) -> dict[str, Any]:
         """The numbers and words of a proof."""
-        proof = dict(_scalars(read_object(path, StoredProof)["proof"]))
+        proof = dict(_scalars(told.proof()))
         value = proof.pop(self.study.kind.proven, None)
-        return {**proof, "world": world, "kind": kind, "value": value}
+        return {**proof, "world": told.world, "kind": told.kind, "value": value}
 
 
 _OF_BOUNDS: Mapping[str, pl.DataType] = {"world": pl.String(), "kind": pl.String(), "value": pl.Float64()}

@@ -68,10 +68,11 @@ def _misfits(case: Case, bound: UtilityBound) -> Iterator[Problem]:
     """Of what other world, or way to drop tasks, a stored bound is."""
     from joulewise.optimise.assignments.utility_measure import measure_of
 
-    where = str(case.store.proof_file(case.run.world_key, case.run.bound))
+    told = case.store.told_proof(case.run.world_key, case.run.bound)
+    where = told.place if told else str(case.store.bounds_file)
     measure = measure_of(case.world.world, case.decision.drop_below)
     for name in ("drop_below", "least_j", "most_utility"):
         found, expected = getattr(bound, name), getattr(measure, name)
         if not math.isclose(found, expected, rel_tol=_ROUNDING):
-            advice = "delete the file: the bound is then proven again"
+            advice = "remove the file and run the study again: bounds are then proven again"
             yield Problem(where, f"found a bound for {name} = {found!r}", f"must be for {expected!r}", advice)

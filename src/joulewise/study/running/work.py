@@ -126,10 +126,8 @@ class Work:
         """What must be there of runs that are done: the proofs of bounds, and details where they are kept."""
         import polars as pl
 
-        proofs = pl.DataFrame({"proof": _stems(self.store.folder / "bounds")}, schema={"proof": pl.String})
-        name = pl.format("{}.{}", "world", "bound")
-        proven = done.filter((pl.col("bound") == NO_BOUND) | name.is_in(proofs["proof"].implode()))
-        yield proven.select("run")
+        proven = done.join(self.store.proven(), left_on=["world", "bound"], right_on=["world", "kind"], how="semi")
+        yield pl.concat([done.filter(pl.col("bound") == NO_BOUND), proven]).select("run")
         for table in self.plan.study.kind.tables:
             kept = pl.DataFrame({"run": _stems(self.store.folder / table)}, schema={"run": pl.String})
             yield pl.concat([done.filter(~pl.col("keep")).select("run"), kept])

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from joulewise.reading import check_object, damaged, one_line
+from joulewise.study.store.proofs import gather
 from joulewise.study.store.reading import StoredRow
 from joulewise.study.store.store import SCHEMA_VERSION, Store
 from joulewise.study.store.tables import raw_table
@@ -59,6 +60,7 @@ class Journal:
             self._make_fragment()
             os.ftruncate(self._file, 0)
             os.lseek(self._file, 0, os.SEEK_SET)
+            gather(self.store)
 
     def _write(self, data: bytes) -> None:
         start = os.lseek(self._file, 0, os.SEEK_CUR)
@@ -71,12 +73,8 @@ class Journal:
 
     def _make_fragment(self) -> None:
         if self._rows:
-            self.store.write_table(self._next_fragment(), raw_table(self._rows))
+            self.store.write_table(self.store.next_fragment(), raw_table(self._rows))
             self._rows = []
-
-    def _next_fragment(self) -> Path:
-        numbers = [int(path.stem) for path in self.store.fragment_files()]
-        return self.store.fragment_file(max(numbers, default=0) + 1)
 
 
 def journal_rows(path: Path) -> Iterator[Row]:

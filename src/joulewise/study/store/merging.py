@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
 from joulewise.study.spec.run import Run
+from joulewise.study.store.proofs import OF_PROOFS, PROOFS_AT_ONCE, gather
 from joulewise.study.store.store import Store
 from joulewise.study.store.stored import Stored
 from joulewise.study.store.tables import joined, said_table
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 PIECE_ROWS = 20_000
+_PROOFS_BYTES = 32_000_000
+"""So much of tables of proofs is merged at once."""
 _PIECES = ".merging"
 
 Order = Callable[[Sequence[str]], list[str]]
@@ -38,6 +41,36 @@ def merge(store: Store, runs: Iterable[Run], keys: pl.Series, order: Order) -> N
         store.sink_table(store.runs_file, table.select(order(table.collect_schema().names())))
     for path in (*store.fragment_files(), store.journal_file):
         path.unlink(missing_ok=True)
+    merge_proofs(store)
+
+
+def merge_proofs(store: Store) -> None:
+    """Write the table of all proofs from all places where they are; then forget the fragments."""
+    import polars as pl
+
+    gather(store)
+    fragments = store.fragment_files(OF_PROOFS)
+    if fragments:
+        tables = [path for path in (store.bounds_file, *fragments) if path.is_file()]
+        with _aside(store.folder / _PIECES) as folder:
+            parts = _written(_by_world(store, tables), folder / "bounds")
+            store.sink_table(store.bounds_file, pl.concat(parts), PROOFS_AT_ONCE)
+    for path in fragments:
+        path.unlink()
+
+
+def _by_world(store: Store, tables: list[Path]) -> Iterator[pl.DataFrame]:
+    """The proofs in tables in the order of worlds, whose keys are spread evenly: the newest of each bound."""
+    import polars as pl
+
+    for path in tables:
+        store.schema(path)  # which is as it was written
+    n_parts = 1 + sum(path.stat().st_size for path in tables) // _PROOFS_BYTES
+    ends = [*(f"{16**32 * part // n_parts:032x}" for part in range(n_parts)), "g"]
+    rows, world = pl.scan_parquet(tables, glob=False), pl.col("world")
+    for first, end in pairwise(ends):
+        found = rows.filter(world >= first, world < end).collect()
+        yield found.unique(["world", "kind"], keep="last", maintain_order=True).sort("world", "kind")
 
 
 @contextmanager

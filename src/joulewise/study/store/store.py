@@ -20,7 +20,8 @@ from joulewise.files import replacing, sha256_of, write_atomic
 from joulewise.parquet import seal, sealed
 from joulewise.reading import parsed, read_any_object, read_object
 from joulewise.study.spec.run import Run
-from joulewise.study.store.reading import Marker, StoredProof, read_parquet, reading_table
+from joulewise.study.store.proofs import BOUNDS_FOLDER, BoundFile, Told, bound_files, proof_in, tabled
+from joulewise.study.store.reading import Marker, read_parquet, reading_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -82,21 +83,33 @@ class Store:
     @property
     def journal_file(self) -> Path:
         """The newest rows, a line each."""
-        return self.folder / "fragments" / "journal.jsonl"
+        return self.fragments / "journal.jsonl"
 
-    def fragment_file(self, number: int) -> Path:
-        """Rows that are not merged yet, in the order in which runs finished."""
-        return self.folder / "fragments" / f"{number:06}.parquet"
+    @property
+    def fragments(self) -> Path:
+        """What is not merged yet."""
+        return self.folder / "fragments"
 
-    def fragment_files(self) -> list[Path]:
-        """All of them, from the oldest on."""
-        return sorted((self.folder / "fragments").glob("[0-9]*.parquet"))
+    def fragment_files(self, of: str = "") -> list[Path]:
+        """Rows that are not merged yet, of runs or of what the names begin with, from the oldest on."""
+        return sorted(self.fragments.glob(f"{of}[0-9]*.parquet"))
+
+    def next_fragment(self, of: str = "") -> Path:
+        """Where the next ones go."""
+        numbers = [int(path.stem.removeprefix(of)) for path in self.fragment_files(of)]
+        return self.fragments / f"{of}{max(numbers, default=0) + 1:06}.parquet"
+
+    @property
+    def bounds_file(self) -> Path:
+        """Proofs of bounds: world, kind and what a file of its own would hold, by world."""
+        return self.folder / "bounds.parquet"
 
     def proof_file(self, world_key: str, kind: str) -> Path:
-        return self.folder / "bounds" / f"{world_key}.{kind}.json"
+        """The proof of a bound until it is gathered into a table."""
+        return self.folder / BOUNDS_FOLDER / f"{world_key}.{kind}.json"
 
     def certificate_file(self, world_key: str, kind: str) -> Path:
-        return self.folder / "bounds" / f"{world_key}.{kind}.parquet"
+        return self.folder / BOUNDS_FOLDER / f"{world_key}.{kind}.parquet"
 
     def detail_file(self, table: str, key: str) -> Path:
         """One of the detail tables of a run."""
@@ -107,9 +120,12 @@ class Store:
         files = (path for path in sorted(self.folder.glob(pattern)) if path.is_file())
         return {self._name(path): path.read_bytes() for path in files}
 
-    def proofs(self, world_key: str) -> dict[str, bytes]:
-        """What is proven of a world, likewise."""
-        return self.contents(f"bounds/{world_key}.*")
+    def proofs(self, world_key: str, kinds: Iterable[str]) -> dict[str, bytes]:
+        """What is proven of a world, as files hold it or would."""
+        files = self.contents(f"{BOUNDS_FOLDER}/{world_key}.*")
+        found = [proof for kind in kinds if (proof := tabled(self).find(world_key, kind))]
+        told = {self._name(self.proof_file(world_key, proof.kind)): proof.text.encode() for proof in found}
+        return told | files
 
     def add(self, contents: Mapping[str, bytes]) -> None:
         """Write files that another store has, as they are there."""
@@ -183,11 +199,11 @@ class Store:
         table.write_parquet(buffer, metadata={"schema_version": str(SCHEMA_VERSION)})
         write_atomic(path, sealed(buffer.getvalue(), self._name(path)))
 
-    def sink_table(self, path: Path, table: pl.LazyFrame) -> None:
+    def sink_table(self, path: Path, table: pl.LazyFrame, rows_at_once: int = _ROWS_AT_ONCE) -> None:
         """Store a table that need not fit into memory, likewise."""
         with replacing(path) as temporary:
             about = {"schema_version": str(SCHEMA_VERSION)}
-            table.sink_parquet(temporary, metadata=about, row_group_size=_ROWS_AT_ONCE)
+            table.sink_parquet(temporary, metadata=about, row_group_size=rows_at_once)
             seal(temporary, self._name(path))
 
     def read_table(
@@ -215,8 +231,25 @@ class Store:
 
     def read_proof(self, world_key: str, kind: str, parse: Callable[[Any], Found]) -> Found | None:
         """The stored proof of a world's bound of a kind, as `parse` makes it of JSON values, or None."""
-        path = self.proof_file(world_key, kind)
-        return parsed(path, read_object(path, StoredProof)["proof"], parse) if path.exists() else None
+        told = self.told_proof(world_key, kind)
+        return parsed(told.place, told.proof(), parse) if told else None
+
+    def told_proof(self, world_key: str, kind: str) -> Told | None:
+        """The same as it is stored: in a file of its own, or in a table."""
+        file = BoundFile(self.proof_file(world_key, kind), world_key, kind)
+        return proof_in(file) or tabled(self).find(world_key, kind)
+
+    def is_proven(self, world_key: str, kind: str) -> bool:
+        """Whether there is a proof."""
+        return self.proof_file(world_key, kind).is_file() or tabled(self).has(world_key, kind)
+
+    def proven(self) -> pl.DataFrame:
+        """All that is proven, by `world` and `kind`."""
+        import polars as pl
+
+        files = [(file.world, file.kind) for file in bound_files(self.folder)]
+        tables = tabled(self).keys()
+        return tables.vstack(pl.DataFrame(files, schema=tables.schema, orient="row")).unique()
 
     def write_proof(self, world_key: str, kind: str, proof: Mapping[str, Any]) -> None:
         """Store the proof of a world's bound for all runs on it."""

@@ -63,7 +63,8 @@ def versions() -> Versions:
 
 def packed(job: Job) -> bytes:
     """A job as it travels; a worker of another version never opens it."""
-    return pickle.dumps(Parcel(job, Store(job.results_folder).proofs(job.runs[0].world_key)))
+    kinds = sorted({run.bound for run in job.runs})
+    return pickle.dumps(Parcel(job, Store(job.results_folder).proofs(job.runs[0].world_key, kinds)))
 
 
 def answer_in(
