@@ -149,8 +149,8 @@ def _found(work: Verification) -> str:
     drawing = work.drawing
     n, percent = drawing.n_altered, 100 * drawing.found
     told = f"with {percent:.1f} %" if percent < _SURE_PERCENT else f"with more than {_SURE_PERCENT:g} %"
-    runs = f"1 % of the runs ({n:,}), anywhere, were" if n > 1 else f"{count(n, 'run')}, anywhere, was"
-    return f"If {runs} altered, {noun(n, 'it', 'one of them')} is found {told}."
+    runs = f"1 % of the runs ({n:,}) were" if n > 1 else f"{count(n, 'run')} was"
+    return f"If {runs} altered at random, {noun(n, 'it', 'one of them')} is found {told}."
 
 
 def _show(work: Verification, verdicts: list[Verdict]) -> None:
