@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
@@ -22,6 +23,7 @@ from joulewise.study.running.planning import plan
 from joulewise.study.running.running import describe
 from joulewise.study.store.journal import Journal
 from joulewise.study.store.store import Store
+from joulewise.study.verifying.verification import verify as verify_study
 
 _SMALL = """
 [system]
@@ -177,10 +179,55 @@ def again(case: Case) -> dict[str, float]:
         return {"again.s": _seconds(lambda: run_study(study, folder / "once"))}
 
 
+def _verified(case: Case, decision: str, trials: int) -> Study:
+    """A study that takes minutes to run, or, at a fiftieth of its size, no time."""
+    trials, part = (2, 0.02) if case.smoke else (trials, 1.0)
+    text = decision.format(tasks=int(20_000 * part), moves=int(4_000_000 * part))
+    return parse_study(f'name = "verified"\ntrials = {trials}\nseed = {case.seed}\n{text}', "verified.toml", Path())
+
+
+_DAYS = """
+[system]
+generator = "oversubscribed"
+[workload]
+generator = "day"
+tasks_per_day = {tasks}
+[manager]
+policy = ["max-max-upt", "max-max-upe", "min-min-comp", "weighted-upt", "random"]
+dropping_threshold = 0.5
+"""
+_FRONTS = """
+[system]
+generator = "oversubscribed"
+[workload]
+generator = "bag"
+[optimise]
+goal = "front"
+method = "annealing"
+moves = {moves}
+"""
+
+
+def _run_and_verified(study: Study) -> float:
+    """The seconds of verifying a study over those of running it, both in this process."""
+    with TemporaryDirectory() as place:
+        run_s = _seconds(lambda: run_study(study, Path(place) / "out", workers=1))
+        return _seconds(lambda: verify_study(Path(place) / "out")) / run_s
+
+
+def verify(case: Case) -> dict[str, float]:
+    """Studies that take a minute or more verified, over the seconds of their runs; kernels are compiled before."""
+    figures = {}
+    for name, (text, trials) in {"days": (_DAYS, 40), "fronts": (_FRONTS, 250)}.items():
+        ratio = _run_and_verified(_verified(replace(case, smoke=True), text, trials))
+        figures[f"verify.{name}"] = ratio if case.smoke else _run_and_verified(_verified(case, text, trials))
+    return {**figures, "verify.most": max(figures.values())}
+
+
 SUBJECT = Subject(
     "studies",
     {"overhead": overhead, "efficiency": efficiency, "store": store, "million": million, "check": check,
-     "again": again},
+     "again": again, "verify": verify},
     [
         Bar("seconds beside each run, in ms: this process", "overhead.1_ms", "at most", 5),
         Bar("seconds beside each run, in ms: two processes", "overhead.2_ms", "at most", 5),
@@ -189,5 +236,6 @@ SUBJECT = Subject(
         Bar("a million runs planned, resumed and reported: MB at most", "million.most_mb", "at most", 500),
         Bar("a sweep of a million points checked, in s", "check.s", "at most", 10),
         Bar("a finished study run again, in s", "again.s", "at most", 1),
+        Bar("a finished study verified: seconds over those of its run", "verify.most", "at most", 0.5),
     ],
 )  # fmt: skip

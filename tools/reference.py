@@ -160,9 +160,9 @@ columns below that its kind of study has. A `*` in a name stands for a level, a 
 other tables are kept for the runs that `keep` selects, one file for each run. `bounds.parquet` has the proofs of bounds
 as JSON, one for each world and way to prove it; certificates of bags, and what is not gathered yet, are files in
 `bounds/`. Columns that are *measured* differ from computer to computer and from time to time; `joulewise verify`
-computes all others again. Every table is plain Parquet with a seal, a hash of its bytes and its name: tables that were
-changed or moved since are refused by whatever trusts them, such as `report` and `run`, and `verify` tells what is
-otherwise in them."""
+computes all others again, of the runs that it draws or, with `--all`, of every run. Every table is plain Parquet with a
+seal, a hash of its bytes and its name: tables that were changed or moved since are refused by whatever trusts them, such
+as `report` and `run`, and `verify` tells what is otherwise in them."""
 
 _FIGURES_INTRO = """\
 The report has every figure whose needs the results meet. `joulewise report FOLDER --format png` writes them as
@@ -201,7 +201,8 @@ def _columns(columns: list[Described]) -> str:
 
 _CLI_INTRO = """\
 `joulewise VERB --help` says the same. Exit codes: 0 done; 1 an error in Joulewise, or a bar missed; 2 a mistake in the
-input; 3 some runs failed; 4 `verify` could not check some runs; 130 interrupted, and what is finished is kept."""
+input; 3 some runs failed; 4 `verify` could not check some runs, which does not mean those that it did not draw; 130
+interrupted, and what is finished is kept."""
 
 
 def command_line() -> str:

@@ -244,8 +244,9 @@ def test_run_in_json_has_the_summary(study: Path, capsys: Capture) -> None:
     assert len(percents) == 4
     assert {"manager.policy", "manager.dropping_threshold", "mean", "low", "high", "n"} <= percents[0].keys()
     assert not Path("here/report.html").exists()
-    verdicts = json.loads(call(capsys, "verify", "here", "--json").out)
-    assert [verdict["problems"] for verdict in verdicts] == [[]] * 8
+    verified = json.loads(call(capsys, "verify", "here", "--json").out)
+    assert (verified["n_runs"], verified["n_computed_again"], verified["chance_that_one_is_found"]) == (8, 8, 1.0)
+    assert [verdict["problems"] for verdict in verified["verdicts"]] == [[]] * 8
 
 
 def test_verify_exits_1_when_something_does_not_hold(small_copy: Path, capsys: Capture) -> None:
@@ -253,6 +254,34 @@ def test_verify_exits_1_when_something_does_not_hold(small_copy: Path, capsys: C
     said = call(capsys, "verify", small_copy)
     assert said.code == 1
     assert "0 of 8 runs hold" in said.out
+
+
+def test_verify_claims_no_more_than_was_drawn(
+    small_results: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("joulewise.study.verifying.drawing.SHORT_S", 0.0)
+    said, told = call(capsys, "verify", small_results, "--seed", 3), call(capsys, "verify", small_results, "--json")
+    found = json.loads(told.out)
+    n = found["n_computed_again"]
+    assert (said.code, told.code, found["n_judged"], found["n_runs"]) == (0, 0, n, 8)
+    assert (found["n_altered"], found["chance_that_one_is_found"], found["seed"] >= 0) == (1, n / 8, True)
+    assert f"Computing {n} run" in said.err
+    percent = f"{100 * n / 8:.1f} %"
+    assert f"If 1 run was altered at random, it is found with {percent}." in said.err
+    assert "--all computes all of them again; --seed 3 draws the same again." in said.err
+    assert re.match(rf"{n} of 8 runs (was|were) computed again, and holds?; the rest were not\n", said.out)
+    assert call(capsys, "verify", small_results, "--all").out.startswith("8 of 8 runs hold\n")
+
+
+def test_verify_counts_those_that_hold_of_those_that_were_drawn(
+    small_copy: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("joulewise.study.verifying.drawing.SHORT_S", 0.0)
+    for bound in (small_copy / "bounds").iterdir():
+        bound.write_text(bound.read_text().replace('"maximum_utility": ', '"maximum_utility": 1'))
+    said = call(capsys, "verify", small_copy)
+    assert said.code == 1
+    assert "computed again, and 0 of them hold; the rest were not" in said.out
 
 
 def test_verify_exits_4_when_runs_were_not_checked(study: Path, capsys: Capture) -> None:

@@ -175,7 +175,7 @@ def test_files_are_read_only_below_places_that_were_named(tmp_path: Path, monkey
         verify(folder)
     assert not any(verdict.problems for verdict in verify(folder, files=tmp_path))
     monkeypatch.chdir(tmp_path)
-    assert to_verify(folder).stored
+    assert to_verify(folder).n_runs
 
 
 def test_swapped_labels_are_noticed(small_copy: Path) -> None:
@@ -213,7 +213,7 @@ def test_a_warm_up_task_cannot_change_its_fate(small_copy: Path) -> None:
 
 def test_what_will_be_computed_again_is_told_beforehand(small_results: Path) -> None:
     work = to_verify(small_results)
-    assert len(work.again) == 8
+    assert work.n_again == 8
     assert work.seconds > 0.0
 
 
@@ -260,7 +260,7 @@ def failing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_runs_that_failed_fail_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     failing(tmp_path, monkeypatch)
     assert [(verdict.problems, verdict.notes) for verdict in verify(tmp_path)] == [((), (FAILS_AGAIN,))] * 8
-    assert len(to_verify(tmp_path).again) == 8
+    assert to_verify(tmp_path).n_again == 8
 
 
 def test_a_run_that_is_said_to_have_failed_and_does_not_is_told(

@@ -33,6 +33,8 @@ _VALUES = (
 )  # fmt: skip
 _MOST_CHECKED = 2_000_000
 """Tasks times samples that are drawn a second time for a run; beyond it some points are left out."""
+_SAMPLE_S = 8e-6
+"""What each of them takes on an ordinary processor of 2024."""
 
 _CAUTIOUS = ("cautious_energy_j", "cautious_utility", "cautious_sd_utility")
 
@@ -97,6 +99,11 @@ def decision_columns(p: UtilityFrontParameters, spread: FuzzyFront | None) -> di
 
 
 # --- judging -----------------------------------------------------------------------------------------------------
+
+
+def judging_s(n_drawn: float) -> float:
+    """About how long samples take to be judged, of so many tasks times samples."""
+    return _SAMPLE_S * min(n_drawn, _MOST_CHECKED)
 
 
 def judge_samples(case: Case, assignments: Sequence[Assignment], tables: Tables) -> Iterator[str]:

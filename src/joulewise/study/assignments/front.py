@@ -22,6 +22,7 @@ from joulewise.study.assignments.chances import (
     fresh_points,
     fresh_seed,
     judge_samples,
+    judging_s,
     spread_of,
 )
 from joulewise.study.assignments.columns import UTILITY_COLUMNS
@@ -43,6 +44,7 @@ from joulewise.study.spec.run import Run
 from joulewise.study.spec.sections import OPTIMISE_SECTION, build_supply
 from joulewise.study.spec.source import Draw
 from joulewise.study.store.store import DONE, Store, Tables
+from joulewise.worlds.uncertain import KEYS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,6 +57,8 @@ if TYPE_CHECKING:
 # Rough figures of one ordinary processor of 2024.
 _RUN_S, _BOUND_S = 0.2, 1.0
 _KEPT_POINTS, _GENE_BYTES = 200, 4
+_JUDGE_S = 2.5e-6
+"""What it takes to judge a task of an assignment."""
 
 _COMPARED = ("fresh_mean_percent", "hypervolume_percent", "normalised_percent")
 """The column that decides which run is best: the first that all have."""
@@ -82,6 +86,7 @@ class UtilityKind(Kind):
     systems = MACHINES
     workloads = WORKLOADS
     main = "method"
+    checking = 0.75
     methods = METHODS
     values = VALUES
     title = "percent of hypervolume"
@@ -123,6 +128,11 @@ class UtilityKind(Kind):
         }
         new = (n for (key, bound), n in worlds.items() if not store.is_proven(key, bound))
         return runs_s + sum(_BOUND_S * math.pow(n / 1000, 1.5) for n in new)
+
+    def judging(self, runs: Sequence[Run], folder: Path) -> float:
+        """The time of one process to judge the assignments of runs, and their samples where there is chance."""
+        n_tasks = self.task_counts(runs, folder)
+        return sum(_JUDGE_S * _KEPT_POINTS * n_tasks[run.key] + _samples_s(run, n_tasks[run.key]) for run in runs)
 
     def size(self, runs: Sequence[Run], folder: Path) -> float:
         """The bytes of the detail tables of those that are kept."""
@@ -202,6 +212,13 @@ def _held(p: UtilityFrontParameters) -> float:
 
 def _search_s(p: UtilityFrontParameters, n_tasks: float) -> float:
     return METHODS[p.method].seconds(p, n_tasks)
+
+
+def _samples_s(run: Run, n_tasks: float) -> float:
+    """How long it takes to draw the samples of a run a second time."""
+    p, system = run.point.decision.parameters, run.point.system.parameters
+    is_certain = all(getattr(system, key, None) is None for key in KEYS)
+    return 0.0 if is_certain else judging_s(_KEPT_POINTS * n_tasks * max(p.n_samples, p.fresh_samples))
 
 
 def _front_of(case: Case, assignments: Sequence[Assignment]) -> list[Assignment]:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from joulewise.simulate.bags.sales import Sales
 
 _KWH_J = 3.6e6
-_RUN_S, _STEPS_S = 0.07, 0.25  # of one ordinary processor of 2024
+_RUN_S, _STEPS_S, _JUDGE_S = 0.07, 0.25, 0.1  # of one ordinary processor of 2024
 
 
 def _fixed(trade: Trade, p: PricingParameters, unit: float) -> Quoting:
@@ -212,6 +212,10 @@ class PricingKind(BagKind):
     def seconds(self, missing: Sequence[Run], _store: Store, _folder: Path) -> float:
         """The time of one process for the runs."""
         return sum(METHODS[run.point.decision.parameters.method].seconds(None, 0.0) for run in missing)
+
+    def judging(self, runs: Sequence[Run], _folder: Path) -> float:
+        """The time of one process to judge runs, and the bounds of their worlds, which cost nothing beside them."""
+        return _JUDGE_S * len(runs)
 
     def compute(self, case: Case) -> Outcome:
         """Ask every customer; JoulewiseError when a schedule on offer is no allocation of the bag."""

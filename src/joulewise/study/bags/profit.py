@@ -147,6 +147,10 @@ class ProfitKind(BagKind):
         """The time of one process for the runs."""
         return _RUN_S * len(missing)
 
+    def judging(self, runs: Sequence[Run], _folder: Path) -> float:
+        """The time of one process to judge runs: each is solved once more for its prices."""
+        return _RUN_S * len(runs)
+
     def compute(self, case: Case) -> Outcome:
         """Find the schedule that earns most; JoulewiseError when its allocation is none of the bag."""
         from joulewise.optimise.bags.bound import bound_front

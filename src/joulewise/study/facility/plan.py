@@ -89,6 +89,7 @@ class FacilityKind(Kind):
     systems = FACILITY_SYSTEMS
     workloads = FACILITY_WORKLOADS
     main = "method"
+    checking = 0.15
     methods = METHODS
     title = "percent of all reward"
     columns = FACILITY_COLUMNS

@@ -60,6 +60,8 @@ _CROWDED_S = {"greedy": 0.0, "in-order": 6e-9, "in-queues": 1.5e-8, "at-random":
 _KEPT_BYTES, _JOB_BYTES, _PROOF_BYTES = 60_000, 50, 20_000
 _HELD_BYTES = 1_000
 """What a job takes in memory at most."""
+_JUDGE_S = 2e-5
+"""What it takes to judge a job."""
 _INTERVAL_S = 60.0
 _LOG, _CAPS = "workload.trace", "supply.power_cap_by_hour"
 
@@ -75,6 +77,7 @@ class JobsKind(Kind):
     workloads = JOB_WORKLOADS
     unnamed_system = AS_LOGGED
     main = "policy"
+    checking = 0.75
     title = "percent of what is possible"
     columns = JOB_COLUMNS
     tables = (JOBS, JOB_TRACES, CLUSTERS)
@@ -128,6 +131,11 @@ class JobsKind(Kind):
         bounds_s = sum(_bound_s(n_jobs[run.key]) for run in new if run.bound != TRIVIAL)
         reading_s = _READ_S * sum(n_jobs[run.key] for run in worlds.values())
         return bounds_s + reading_s + sum(_run_s(run.point, n_jobs[run.key], folder) for run in missing)
+
+    def judging(self, runs: Sequence[Run], folder: Path) -> float:
+        """The time of one process to judge runs, job by job."""
+        n_jobs = self.task_counts(runs, folder)
+        return _JUDGE_S * sum(n_jobs[run.key] for run in runs)
 
     def size(self, runs: Sequence[Run], folder: Path) -> float:
         """The bytes of the detail tables of those that are kept, and of the bounds of their worlds."""

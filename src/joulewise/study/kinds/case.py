@@ -14,10 +14,17 @@ NOT_CHECKED = "not checked"
 """How notes on runs begin that could not be judged; why follows."""
 FAILS_AGAIN = "it fails again, as stored"
 """The note on a run without a result."""
+FAILED_BEFORE = "it failed, and was not computed again"
+"""The note on one that was not drawn to be computed again."""
 
 
 class Note(str):
     """What a judge says about a run besides problems."""
+
+
+def unstored(hindrance: str) -> str:
+    """The note on a run that cannot be computed again, and of which nothing is stored that could be judged."""
+    return f'{NOT_CHECKED}: {hindrance}, and is not stored; keep = "all" stores it'
 
 
 @dataclass(frozen=True)

@@ -39,8 +39,8 @@ class Kind(ABC):
     point where the first of them that all have is highest is the best. `tables` are the detail tables that every kept
     run has. `template` is a study to start from, below its heading. `version` is for packages other than ours: another
     one when the same study would give other numbers, so that stored runs are not taken for those of new code.
-    `verifying` is how many times as long as computing a run it takes to judge it as well. `proven` is where a stored
-    proof says what it proves.
+    `checking` is how many times as long as making a world with its bound it takes to make it again and check that.
+    `proven` is where a stored proof says what it proves.
     """
 
     name: ClassVar[str]
@@ -56,7 +56,7 @@ class Kind(ABC):
     template: ClassVar[str] = ""
     version: ClassVar[str] = ""
     has_best: ClassVar[bool] = True
-    verifying: ClassVar[float] = 1.0
+    checking: ClassVar[float] = 1.0
     proven: ClassVar[str] = "value"
     unnamed_system: ClassVar[str] = ""
     methods: ClassVar[Mapping[str, Method]] = _NOTHING
@@ -174,6 +174,10 @@ class Kind(ABC):
 
     def seconds(self, missing: Sequence[Run], store: Store, folder: Path) -> float:  # noqa: ARG002 - a guess
         """The time of one process for the runs."""
+        return 0.0
+
+    def judging(self, runs: Sequence[Run], folder: Path) -> float:  # noqa: ARG002 - a guess
+        """The time of one process to judge runs, beside computing them again."""
         return 0.0
 
     def size(self, runs: Sequence[Run], folder: Path) -> float:  # noqa: ARG002 - a guess

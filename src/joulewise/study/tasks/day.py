@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 _KEPT_S = 0.02
 """What it takes to write the detail tables of a run."""
+_JUDGE_S = 3.5e-5
+"""What it takes to judge a task: all measures by plain Python."""
 _KEPT_BYTES, _RECORD_BYTES, _PROOF_BYTES = 25_000, 26, 20_000
 _TASK_BYTES = 300
 """What a task takes in memory at most."""
@@ -67,7 +69,7 @@ class ManagedKind(Kind):
     tables = (RECORDS, TRACES)
     template = MANAGED_TEMPLATE
     proven = "utility_bound"
-    verifying = 7.0  # all measures by plain Python
+    checking = 0.3
 
     def bound(self, decision: Part, said: str) -> str:
         """Prices are others where tasks run in pieces."""
@@ -141,6 +143,11 @@ class ManagedKind(Kind):
         worlds = {(run.world_key, run.bound): run for run in missing if run.bound != TRIVIAL}
         new = [run for (key, bound), run in worlds.items() if not store.is_proven(key, bound)]
         return sum(map(bound_s, new)) + sum(run_s(run) + _KEPT_S * run.keep for run in missing)
+
+    def judging(self, runs: Sequence[Run], folder: Path) -> float:
+        """The time of one process to judge runs, task by task."""
+        n_tasks = self.task_counts(runs, folder)
+        return _JUDGE_S * sum(n_tasks[run.key] for run in runs)
 
     def size(self, runs: Sequence[Run], folder: Path) -> float:
         """The bytes of the detail tables of those that are kept, and of the bounds of their worlds."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from joulewise.errors import InputError, JoulewiseError
 from joulewise.reading import parsed
 from joulewise.study.answers.results import Results
-from joulewise.study.kinds.case import FAILS_AGAIN, NOT_CHECKED, Case, Note, Outcome
+from joulewise.study.kinds.case import FAILS_AGAIN, NOT_CHECKED, Case, Note, Outcome, unstored
 from joulewise.study.kinds.kind import Kind
 from joulewise.study.running.worker import reason_of, world_of
 from joulewise.study.searches.judging import judge_columns, judge_tables
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run of the study with its row, what is wrong with what the row says was run, and where its tables are."""
+    """A run of the study with its row, and where its tables are."""
 
     run: Run
     row: Mapping[str, Any]
-    mislabelled: tuple[str, ...]
     results: Results
 
     @cached_property
@@ -123,7 +122,7 @@ class Judge:
         """What does not come out of a run, be it computed again or derived from what is stored of its decisions."""
         hindrance = self.kind.hindrance(stored.run, stored.row)
         if hindrance and not stored.tables:
-            yield Note(f'{NOT_CHECKED}: {hindrance}, and is not stored; keep = "all" stores it')
+            yield Note(unstored(hindrance))
             return
         outcome = self._derived(stored, case) if hindrance else self._again(stored, case)
         if isinstance(outcome, str):
