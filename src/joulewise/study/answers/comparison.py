@@ -128,7 +128,7 @@ def _is_known(sides: Sequence[Side], metric: str) -> bool:
 
 def _swept(sides: Sequence[Side], points: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
     """The points with the keys alone that some study sweeps."""
-    axes = {axis for side in sides for axis in side.results.study.axes}
+    axes = {axis for side in sides for axis in side.results.axes}
     return [table.select(name for name in table.columns if name in axes) for table in points]
 
 

@@ -35,7 +35,7 @@ def points_of(sides: Sequence[Side]) -> list[pl.DataFrame]:
 
 def _varying(sides: Sequence[Side]) -> list[str]:
     """The keys that have several values on some side, or other ones on another; swept keys come first."""
-    swept = dict.fromkeys(axis for side in sides for axis in side.results.study.axes)
+    swept = dict.fromkeys(axis for side in sides for axis in side.results.axes)
     keys = list(swept | dict.fromkeys(key for side in sides for key in side.keys))
     return [key for key in keys if len({value for side in sides for value in side.said.get(key, (None,))}) > 1]
 
@@ -106,7 +106,7 @@ def _n_pairs(base_points: pl.DataFrame, points: pl.DataFrame, on: Sequence[str])
 
 def _agreeing(base: Side, side: Side, keys: Sequence[str]) -> list[str]:
     """The keys in which points may have to agree: swept ones; all where variants of other names hide what they set."""
-    axes = {axis for each in (base, side) for axis in each.results.study.axes}
+    axes = {axis for each in (base, side) for axis in each.results.axes}
     names = [_variants(each) for each in (base, side)]
     hides = VARIANT in axes and not names[0] & names[1]
     return [key for key in keys if hides or key in axes]
