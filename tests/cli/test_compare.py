@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.strategies.calling import call
+from tests.strategies.small import run_small
 
 Capture = pytest.CaptureFixture[str]
 
@@ -60,3 +61,13 @@ def test_mistakes_are_told(arguments: list[str], words: str, small_results: Path
     assert said.code == 2
     assert words in said.err
     assert "Traceback" not in said.err
+
+
+def test_names_of_studies_stand_as_they_are_written(tmp_path: Path, capsys: Capture) -> None:
+    for name in ("setting", "my_own"):
+        seed = len(name)
+        run_small(tmp_path / name, change=lambda text, n=name, s=seed: text.replace('"small"', f'"{n}"\nseed = {s}'))
+    said = call(capsys, "compare", tmp_path / "my_own", tmp_path / "setting")
+    assert said.code == 0, said.err
+    heading = next(line for line in said.out.splitlines() if line.startswith(" setting"))
+    assert heading.split() == ["setting", "my_own", "setting"]
