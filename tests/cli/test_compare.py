@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -63,10 +64,14 @@ def test_mistakes_are_told(arguments: list[str], words: str, small_results: Path
     assert "Traceback" not in said.err
 
 
+def _renamed(own: str) -> Callable[[str], str]:
+    return lambda text: text.replace('"small"', own)
+
+
 def test_names_of_studies_stand_as_they_are_written(tmp_path: Path, capsys: Capture) -> None:
-    for name in ("setting", "my_own"):
-        seed = len(name)
-        run_small(tmp_path / name, change=lambda text, n=name, s=seed: text.replace('"small"', f'"{n}"\nseed = {s}'))
+    for seed, name in enumerate(("setting", "my_own")):
+        own = f'"{name}"\nseed = {seed}'
+        run_small(tmp_path / name, change=_renamed(own))
     said = call(capsys, "compare", tmp_path / "my_own", tmp_path / "setting")
     assert said.code == 0, said.err
     heading = next(line for line in said.out.splitlines() if line.startswith(" setting"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from joulewise.cli.output import AsJson, print_cells, print_json, say, working
+from joulewise.cli.output import AsJson, print_cells, print_json, print_paths, say, working
 
 if TYPE_CHECKING:
     from joulewise.present.comparison.view import View
@@ -60,8 +60,7 @@ def compare(
         print_json(_as_json(View(comparison), written))
     else:
         _show(View(comparison))
-        for path in written:
-            print(path)
+        print_paths(written, as_json=False)
 
 
 def _show(view: View) -> None:

@@ -51,6 +51,15 @@ def print_json(value: object) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=not is_unicode))
 
 
+def print_paths(paths: Sequence[Path], *, as_json: bool) -> None:
+    """Print where files were written, a line each, or as JSON."""
+    if as_json:
+        print_json([str(path) for path in paths])
+        return
+    for path in paths:
+        print(path)
+
+
 def print_table(
     title: str,
     rows: Sequence[Row],

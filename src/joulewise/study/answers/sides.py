@@ -7,7 +7,7 @@ sections have one of that name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -84,6 +84,11 @@ class Side:
 def keys_of(results: Results) -> list[str]:
     """The columns of results that say what was run, the variant first."""
     return [name for name in results.columns if name == VARIANT or is_study_key(name)]
+
+
+def axes_of(sides: Iterable[Side]) -> dict[str, None]:
+    """The keys that some side sweeps, in the order of the studies."""
+    return dict.fromkeys(axis for side in sides for axis in side.results.axes)
 
 
 def sides_of(studies: Sequence[Studied]) -> tuple[Side, ...]:
