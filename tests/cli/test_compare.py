@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.strategies.calling import call
+from tests.strategies.small import run_small
 
 Capture = pytest.CaptureFixture[str]
 
@@ -60,3 +62,17 @@ def test_mistakes_are_told(arguments: list[str], words: str, small_results: Path
     assert said.code == 2
     assert words in said.err
     assert "Traceback" not in said.err
+
+
+def _renamed(own: str) -> Callable[[str], str]:
+    return lambda text: text.replace('"small"', own)
+
+
+def test_names_of_studies_stand_as_they_are_written(tmp_path: Path, capsys: Capture) -> None:
+    for seed, name in enumerate(("setting", "my_own")):
+        own = f'"{name}"\nseed = {seed}'
+        run_small(tmp_path / name, change=_renamed(own))
+    said = call(capsys, "compare", tmp_path / "my_own", tmp_path / "setting")
+    assert said.code == 0, said.err
+    heading = next(line for line in said.out.splitlines() if line.startswith(" setting"))
+    assert heading.split() == ["setting", "my_own", "setting"]

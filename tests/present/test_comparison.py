@@ -25,10 +25,12 @@ from joulewise.present.comparison.view import (
 )
 from joulewise.present.layout import Drawing
 from joulewise.present.parts import unchecked
+from joulewise.present.tables import Cell
 from joulewise.study import Results, Run, compare
 from tests.strategies.made_results import STUDY, made_results
 
 METRIC = "possible_percent"
+ONE = {'["random", "max-max-upt"]': '"random"', "[0, 0.5]": "0.5"}
 EVIL = "<script>window.pwned = 1</script>"
 
 
@@ -146,6 +148,25 @@ TINY = {**ROW, "difference": 2e-7, "low": 1e-7, "high": 3e-7}
 )
 def test_numbers_are_written_as_people_read_them(text: str, expected: str) -> None:
     assert text == expected
+
+
+def test_one_pair_of_points_has_one_table_with_a_row_for_each_metric() -> None:
+    points = [
+        made_results(lambda run: {METRIC: float(run.trial), "utility": 5.0}, {'"small"': f'"{name}"', **ONE})
+        for name in ("a", "b")
+    ]
+    (table,) = difference_tables(View(compare(*points, metrics=[METRIC, "utility"])))
+    assert (table.caption, [name for name, _ in table.rows]) == (
+        "b against a",
+        ["Utility (% of what is possible)", "Utility earned"],
+    )
+
+
+@pytest.mark.parametrize("name", ["setting", "study", "values"])
+def test_a_study_may_have_any_name(name: str) -> None:
+    found = View(compare(study("my_a", 0), study(name, 1.0, seed=1)))
+    assert settings_table(found).columns == ("my_a", name)
+    assert settings_table(found).rows[0] == ("seed", (Cell("0"), Cell("1")))
 
 
 def test_a_page_is_written_with_figures_beside_it(tmp_path: Path) -> None:

@@ -366,3 +366,27 @@ def test_a_name_with_a_colon_is_a_folder_where_there_is_one(tmp_path: Path) -> N
     run_small(folder, change=lambda text: text.replace("trials = 2", "trials = 1").replace("[0, 0.5]", "0.5"))
     with pytest.raises(InputError, match="is named twice"):
         compare(str(folder), folder)
+
+
+def test_the_same_runs_are_refused_however_they_are_named(small_results: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(small_results)
+    for other in (link, f"{small_results}/../{small_results.name}", f"{small_results}:policy=random"):
+        with pytest.raises(InputError, match="is named twice"):
+            compare(small_results, other)
+
+
+def test_a_key_is_chosen_once(small_results: Path) -> None:
+    with pytest.raises(InputError, match=r"found 'manager.policy' 2 times; must be chosen once"):
+        compare(f"{small_results}:policy=random,policy=max-max-upt", small_results)
+
+
+# --- trials that stop by themselves -----------------------------------------------------------------------------------
+
+
+def test_trials_that_stopped_by_themselves_are_cautioned_against() -> None:
+    b = study("b", changes={TEN: 'trials = "until 0.5 %, at most 10"'})
+    found = compare(study("a"), b)
+    trials = found.settings.filter(pl.col("setting") == "trials")["values"].to_list()
+    assert trials == ["10", "until 0.5 %, at most 10"]
+    assert any("The trials of b stopped by themselves" in note for note in found.notes)

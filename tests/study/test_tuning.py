@@ -11,7 +11,7 @@ import pytest
 
 from joulewise.errors import InputError
 from joulewise.present.results import write_report
-from joulewise.study import Progress, Study, open_results, run_study
+from joulewise.study import Progress, Study, compare, open_results, run_study
 from joulewise.study.answers.rounds import first_shares, next_shares
 from joulewise.study.answers.tuned import tuning_means
 from joulewise.study.running.estimate import estimate
@@ -118,6 +118,16 @@ def test_the_slowest_counter_is_chosen_for_each_rule_and_judged_by_other_trials(
     page = write_report(opened).read_text()
     assert "What was tuned" in page
     assert "which tuned nothing" in page
+
+
+def test_what_was_chosen_is_compared_by_the_trials_that_judge(tmp_path: Path) -> None:
+    plain = run_study(queue("6", system="pace = 0.8"), tmp_path / "plain", 1)
+    results = run_study(tuned(), tmp_path / "tuned", 1)
+    found = compare(plain, results, metrics=["mean_wait_s"])
+    assert found.pairs["n_runs"].to_list() == [6, 6]
+    assert found.settings.filter(setting="system.pace")["values"].to_list() == ["0.8", "0.5"]
+    means = results.summary().filter(metric="mean_wait_s")["mean"].to_list()
+    assert found.differences["mean"].to_list() == pytest.approx(means)
 
 
 def test_an_interruption_changes_nothing_and_more_judging_tunes_nothing_anew(tmp_path: Path) -> None:

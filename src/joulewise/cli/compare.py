@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from joulewise.cli.output import AsJson, print_json, print_table, say, working
+from joulewise.cli.output import AsJson, print_cells, print_json, print_paths, say, working
 
 if TYPE_CHECKING:
-    from joulewise.present.comparison.view import Row, View
+    from joulewise.present.comparison.view import View
+    from joulewise.present.tables import Table
 
 _MOST_ROWS = 60
 
@@ -58,50 +60,40 @@ def compare(
         print_json(_as_json(View(comparison), written))
     else:
         _show(View(comparison))
-        for path in written:
-            print(path)
+        print_paths(written, as_json=False)
 
 
 def _show(view: View) -> None:
     """Print what differs, what was paired, and every difference."""
     from joulewise.errors import printable
-    from joulewise.units import count
+    from joulewise.present.comparison.tables import difference_tables, settings_table
 
-    comparison = view.comparison
-    print_table(f"What differs, {view.base} being the base", _setting_rows(view))
-    if comparison.settings.is_empty():
+    comparison, settings = view.comparison, settings_table(view)
+    headings = ["setting", *settings.columns] if settings.rows else []
+    title = f"What differs, {view.base} being the base"
+    print_cells(title, headings, _texts(settings), are_numbers=[False] * len(headings))
+    if not settings.rows:
         say("Nothing.\n")
     for note in comparison.notes:
         say(printable(note))
     print()
-    tables = [(_title(view), _only_rows(view))] if comparison.pairs.height == 1 else _tables(view)
-    for title, rows in tables:
-        print_table(title, rows[:_MOST_ROWS], numbers=_NUMBERS)
-        if len(rows) > _MOST_ROWS:
-            print(f"... and {count(len(rows) - _MOST_ROWS, 'more row')}.")
+    for table in difference_tables(view, _MOST_ROWS):
+        _show_differences(table)
     say(_meaning(comparison.n_corrected))
 
 
-def _title(view: View) -> str:
-    """What stands over the metrics of the only pair of points."""
-    study, point = view.comparison.labels[1], view.point(view.comparison.pairs.row(0, named=True))
-    return ", ".join(part for part in (f"{study} against {view.base}", point) if part)
+def _show_differences(table: Table) -> None:
+    headings = [heading.lower() for heading in (table.corner, *table.columns)]
+    is_shown = [heading != "p alone" for heading in headings]
+    headings, *rows = [[*compress(row, is_shown)] for row in (headings, *_texts(table))]
+    print_cells(table.caption, headings, rows, are_numbers=[h not in ("what", "verdict") for h in headings])
+    if table.note:
+        print(table.note)
 
 
-def _tables(view: View) -> list[tuple[str, list[dict[str, str]]]]:
-    """A table for each metric."""
-    return [
-        (view.amount(metric).title, [_told(view, row, view.name(row)) for row in view.rows(metric).rows(named=True)])
-        for metric in view.comparison.metrics
-    ]
-
-
-def _only_rows(view: View) -> list[dict[str, str]]:
-    """A row for each metric."""
-    return [_told(view, row, view.amount(row["metric"]).title) for row in view.comparison.differences.rows(named=True)]
-
-
-_NUMBERS = ("base", "study", "difference", "percent", "effect", "p", "trials")
+def _texts(table: Table) -> list[list[str]]:
+    """The rows of a table, the first cell being what heads the row."""
+    return [[name, *(cell.text for cell in cells)] for name, cells in table.rows]
 
 
 def _meaning(n: int) -> str:
@@ -110,25 +102,6 @@ def _meaning(n: int) -> str:
         return "Nothing could be tested: that needs two trials at least whose differences are not all the same."
     together = f"p is corrected for all {n:,} differences (Holm)" if n > 1 else "p is of one difference alone"
     return f"± is half of a 95 % interval of each difference alone; {together}. Trials do not tell apart what is tied."
-
-
-def _setting_rows(view: View) -> list[dict[str, str]]:
-    from joulewise.present.comparison.tables import settings_table
-
-    table = settings_table(view)
-    labels = table.columns
-    return [
-        {"setting": name, **{label: cell.text for label, cell in zip(labels, cells, strict=True)}}
-        for name, cells in table.rows
-    ]
-
-
-def _told(view: View, row: Row, name: str) -> dict[str, str]:
-    """A row of the table, under a name."""
-    from joulewise.present.comparison.tables import WHAT, difference_cells
-
-    cells = zip(WHAT, difference_cells(view, row), strict=True)
-    return {"what": name, **{column: text for column, text in cells if column != "p alone"}}
 
 
 def _as_json(view: View, written: list[Path]) -> dict[str, object]:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from joulewise.cli.output import AsJson, FolderPath, note, print_json, progress, working
+from joulewise.cli.output import AsJson, FolderPath, note, print_paths, progress, working
 
 _LARGE_BYTES = 100e6
 
@@ -43,11 +43,7 @@ def export(
             work.folder.write(f"{name}.png", partial(_write_bytes, drawn))
             for name, drawn in schedule_figures(open_results(folder))
         ]
-    if as_json:
-        print_json([str(path) for path in written])
-    else:
-        for path in written:
-            print(path)
+    print_paths(written, as_json=as_json)
 
 
 def _write_bytes(data: bytes, path: Path) -> None:

@@ -51,6 +51,15 @@ def print_json(value: object) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=not is_unicode))
 
 
+def print_paths(paths: Sequence[Path], *, as_json: bool) -> None:
+    """Print where files were written, a line each, or as JSON."""
+    if as_json:
+        print_json([str(path) for path in paths])
+        return
+    for path in paths:
+        print(path)
+
+
 def print_table(
     title: str,
     rows: Sequence[Row],
@@ -63,15 +72,25 @@ def print_table(
 
     Text is broken between words to fit a terminal. Where words are too long for that, rows stand below each other.
     """
-    cells = [["" if value is None else printable(str(value)) for value in row.values()] for row in rows]
+    names = list(rows[0]) if rows else []
+    headings = names if as_named else [name.replace("_", " ") for name in names]
+    are_numbers = [name in numbers for name in names]
+    print_cells(title, headings, [list(row.values()) for row in rows], are_numbers=are_numbers, header=header)
+
+
+def print_cells(
+    title: str,
+    headings: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    are_numbers: Sequence[bool],
+    header: bool = True,
+) -> None:
+    """Print a table, as `print_table` does, with a heading for each cell of a row; headings need not differ."""
+    cells = [["" if value is None else printable(str(value)) for value in row] for row in rows]
     columns = [
-        _TextColumn(
-            printable(name) if as_named else name.replace("_", " "),
-            name in numbers,
-            i == 0 or name in numbers,
-            [row[i] for row in cells],
-        )
-        for i, name in enumerate(rows[0] if rows else ())
+        _TextColumn(printable(heading), is_number, i == 0 or is_number, [row[i] for row in cells])
+        for i, (heading, is_number) in enumerate(zip(headings, are_numbers, strict=True))
     ]
     least = sum(column.least + _GAP for column in columns)
     place = console(at_least=least)

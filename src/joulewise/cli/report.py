@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from joulewise.cli.output import AsJson, FolderPath, print_json, progress, working
+from joulewise.cli.output import AsJson, FolderPath, print_paths, progress, working
 
 
 def report(
@@ -28,8 +28,4 @@ def report(
             figures = write_figures(results, formats=formats, on_progress=move)
     with working("Writing the report", quiet=as_json):
         written = [write_report(results), *figures]
-    if as_json:
-        print_json([str(path) for path in written])
-    else:
-        for path in written:
-            print(path)
+    print_paths(written, as_json=as_json)

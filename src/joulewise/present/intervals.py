@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.formats import decimals_for, signed
+from joulewise.present.formats import signed
 from joulewise.present.layout import (
     AXIS_FORMAT,
     Drawing,
     Layout,
     Panel,
+    around_zero,
     assemble,
     group_colour,
     inline,
+    interval_text,
     panels_of,
 )
 from joulewise.present.parts import layer
@@ -23,13 +26,14 @@ from joulewise.present.records import Records
 
 _ROW_PX = 34
 _GROUP_PX = 9
+_ROOM = 0.03
 
 
 def draw_differences(records: Records, layout: Layout, best: str = "") -> Drawing:
     """Paired differences in utility to the best at each setting, one row per policy; `best` says how they are tuned."""
     panels, note = panels_of(records, records.behind_best, layout.panels)
     shown = pl.concat([panel.rows for panel in panels])
-    domain = _domain([float(v) for name in ("mean", "low", "high") for v in shown[name].drop_nulls()])
+    domain = around_zero(shown.select("mean", "low", "high").unpivot()["value"].drop_nulls(), _ROOM)
     parts = [_panel(records, layout, panel, domain) for panel in panels]
     spans = (
         " Lines are 95 % confidence intervals; where one reaches zero, the trials do not tell the two apart."
@@ -54,13 +58,6 @@ def named_best(records: Records) -> str:
     return f"the best at the same setting ({', '.join(f'{name} at {n}' for name, n in named)})"
 
 
-def _domain(values: list[float]) -> list[float]:
-    """The span of the values and zero, with a little room at both ends."""
-    low, high = min([*values, 0.0]), max([*values, 0.0])
-    room = 0.03 * (high - low) or 1.0
-    return [low - room, high + room]
-
-
 def _short_best(records: Records) -> str:
     """The name of the best where it is so at every setting."""
     winners = records.best[records.main].unique().to_list() if records.main else []
@@ -78,7 +75,8 @@ def _panel(records: Records, layout: Layout, panel: Panel, domain: list[float]) 
             "main": labels[row[layout.main]],
             "against": labels[row["against"]],
             "group": groups[row[layout.group]] if layout.group else "",
-            "mean": row["mean"], "low": row["low"], "high": row["high"], "n": row["n"], "shown": _shown(row),
+            "mean": row["mean"], "low": row["low"], "high": row["high"], "n": row["n"],
+            "shown": interval_text(row, signed, partial(signed, decimals=1)),
         }
         for row in panel.rows.iter_rows(named=True)
     ]  # fmt: skip
@@ -102,14 +100,6 @@ def _panel(records: Records, layout: Layout, panel: Panel, domain: list[float]) 
     points = base.mark_point(filled=True, size=36, opacity=1).encode(x=alt.X("mean:Q"))
     height = {"step": step_px, "for": "position"}
     return layer(zero, spans, points, width=300, height=height, title=panel.title)
-
-
-def _shown(row: dict[str, Any]) -> str:
-    if row["low"] is None or row["high"] is None:
-        return signed(row["mean"], 1)
-    decimals = decimals_for((row["high"] - row["low"]) / 2)
-    mean, low, high = (signed(row[name], decimals) for name in ("mean", "low", "high"))
-    return f"{mean} ({low} to {high})"
 
 
 def _tooltip(records: Records, layout: Layout) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,13 +140,25 @@ def wrapped(label: str, width: int) -> str:
     return "\n".join(textwrap.wrap(label, max(width, min(longest, _KEPT_WHOLE))))
 
 
-def interval_text(row: Mapping[str, Any]) -> str:
-    """Mean with its 95 % interval, as tooltips show it."""
-    low, high = row["low"], row["high"]
-    if low is None or high is None:
-        return number(row["mean"])
-    decimals = decimals_for((high - low) / 2)
-    return f"{fixed(row['mean'], decimals)} ({fixed(low, decimals)} to {fixed(high, decimals)})"
+def interval_text(
+    row: Mapping[str, Any],
+    show: Callable[[float | None, int], str] = fixed,
+    alone: Callable[[float | None], str] = number,
+) -> str:
+    """Mean with its 95 % interval, as tooltips show it; `show` writes numbers, `alone` a mean without an interval."""
+    if row["low"] is None or row["high"] is None:
+        return alone(row["mean"])
+    decimals = decimals_for((row["high"] - row["low"]) / 2)
+    mean, low, high = (show(row[name], decimals) for name in ("mean", "low", "high"))
+    return f"{mean} ({low} to {high})"
+
+
+def around_zero(values: Iterable[float], room: float) -> list[float]:
+    """The span of the values and zero, with a part of it as room at both ends."""
+    ends = [*values, 0.0]
+    low, high = min(ends), max(ends)
+    width = room * (high - low) or 1.0
+    return [low - width, high + width]
 
 
 def assemble(parts: Sequence[Any], across: int = 1) -> Part:

@@ -85,7 +85,7 @@ def render_report(records: Records) -> str:
 def draft_of(records: Records) -> Draft:
     """The report of the records but for its pictures."""
     page = page_of(records.study.kind)
-    plates = tuple(_plate(figure.name, figure.title, drawing) for figure, drawing in drawings(records))
+    plates = tuple(plate_of(figure.name, figure.title, drawing) for figure, drawing in drawings(records))
     values = {
         "findings": page.findings(records),
         "main_tables": page.tables(records),
@@ -106,7 +106,7 @@ def overview_draft(overview: Overview, records: Records) -> Draft:
         "full_table": None,
     }
     named = zip(overview_figures(overview, records), titles(overview, records), strict=True)
-    plates = tuple(_plate(name, title, draw()) for (name, draw), title in named)
+    plates = tuple(plate_of(name, title, draw()) for (name, draw), title in named)
     n_runs = overview.results.n_runs - records.study.n_failed
     return Draft(plates, {**_about(records, n_runs, has_figures=bool(plates)), **values})
 
@@ -124,7 +124,8 @@ def _about(records: Records, n_runs: int, *, has_figures: bool) -> dict[str, obj
     }
 
 
-def _plate(name: str, title: str, drawing: Drawing) -> Plate:
+def plate_of(name: str, title: str, drawing: Drawing) -> Plate:
+    """A figure for a page, but for its still picture."""
     return Plate(name, title, drawing.caption, spec_of(drawing.chart))
 
 

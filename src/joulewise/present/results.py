@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
+from joulewise.errors import raise_if_any, unknown_name
 from joulewise.present.export import FORMATS, export, render, spec_of
 from joulewise.present.layout import Drawing
 from joulewise.present.overview import figures as overview_figures
@@ -103,10 +103,8 @@ def write_figures(
     The folder is `figures` in that of the results, if none is given. `on_progress` hears how many figures of how many
     are written. Raises InputError for a format that is not in FORMATS.
     """
-    place = folder or results.folder / "figures"
-    if place.is_symlink() and folder is None:
-        advice = "remove the link, or write the figures into a folder that you name"
-        raise InputError(Problem(str(place), "is a link to another place", "must be a folder of the results", advice))
+    advice = "remove the link, or write the figures into a folder that you name"
+    place = folder or Store(results.folder).own_folder("figures", advice)
     if is_large(results):
         return _exported(overview_figures(*_overview(results)), place, formats, on_progress)
     return draw_figures(records_of(results), place, formats, on_progress, names)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import polars as pl
-
 from joulewise.present import theme
-from joulewise.present.comparison.view import Amount, Row, View, in_unit, interval_text, p_text, verdict_text
-from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline
+from joulewise.present.comparison.view import Amount, Row, View, interval_text, p_text, verdict_text
+from joulewise.present.layout import AXIS_FORMAT, Drawing, around_zero, assemble, inline, scaled
 from joulewise.present.parts import layer
 from joulewise.study.answers.comparison import HIGHER, LOWER
 from joulewise.study.answers.statistics import TIED
@@ -23,7 +21,8 @@ _LOOKS = {
     UNTESTED: (theme.MUTED, theme.MUTED, "diamond"),
 }
 """Outline, filling and shape of a difference, by what the trials tell."""
-_WIDTH_PX, _ROW_PX = 330, 26
+_WIDTH_PX, _ROW_PX, _ROOM = 330, 26, 0.04
+_NUMBERS = ("difference", "low", "high", "all_low", "all_high", "mean", "base_mean")
 
 
 def draw_differences(view: View) -> Drawing:
@@ -61,22 +60,22 @@ def _panel(view: View, metric: str) -> Any:
     amount, found = view.amount(metric), view.rows(metric).head(MOST_ROWS)
     rows = [_marked(view, row, amount) for row in found.iter_rows(named=True) if row["difference"] is not None]
     data = inline(rows or [_marked(view, {**found.row(0, named=True), "difference": 0.0}, amount)])
+    ends = data.select("difference", "all_low", "all_high").unpivot()["value"].drop_nulls()
     unit = f" ({amount.of_differences})" if amount.of_differences else ""
     x = alt.X(
         "low:Q",
         title=f"difference to {view.base}{unit}",
-        scale=alt.Scale(domain=_domain(data), nice=False),
+        scale=alt.Scale(domain=around_zero(ends, _ROOM), nice=False),
         axis=alt.Axis(grid=True, format=AXIS_FORMAT, tickCount=6),
     )
     names = [row["name"] for row in rows]
     y = alt.Y("name:N", sort=names, title=None, axis=alt.Axis(grid=True, tickBand="extent", labelLimit=300))
-    base = alt.Chart(data).encode(y=y, color=_colour(), tooltip=_tooltip(amount))
+    looks = _looks()
+    base = alt.Chart(data).encode(y=y, color=looks.pop("color"), tooltip=_tooltip(amount))
     zero = alt.Chart(inline([{"zero": 0}])).mark_rule(color=theme.INK, strokeWidth=1).encode(x=alt.X("zero:Q"))
     wide = base.mark_rule(strokeWidth=1).encode(x=alt.X("all_low:Q"), x2=alt.X2("all_high:Q"))
     thick = base.mark_rule(strokeWidth=3.2).encode(x=x, x2=alt.X2("high:Q"))
-    points = base.mark_point(size=64, strokeWidth=1.6, opacity=1).encode(
-        x=alt.X("difference:Q"), fill=_filling(), shape=_shape()
-    )
+    points = base.mark_point(size=64, strokeWidth=1.6, opacity=1).encode(x=alt.X("difference:Q"), **looks)
     text = base.mark_text(align="left", dx=8, fontSize=theme.LABEL_PX - 1).encode(
         x=alt.value(_WIDTH_PX), color=alt.value(theme.INK), text=alt.Text("shown:N")
     )
@@ -86,43 +85,21 @@ def _panel(view: View, metric: str) -> Any:
 
 def _marked(view: View, row: Row, amount: Amount) -> dict[str, Any]:
     """A row as it is drawn."""
-    names = ("difference", "low", "high", "all_low", "all_high", "mean", "base_mean")
     tested = row["verdict"] if row["p"] is not None else UNTESTED
     shown = {"shown": interval_text(row, amount.size), "says": verdict_text(row), "holm": p_text(row["holm_p"])}
-    numbers = dict(zip(names, in_unit(row, amount.size, names), strict=True))
+    numbers = {name: scaled(row[name], amount.size) for name in _NUMBERS}
     return {"name": view.name(row), "looks": tested, "n": row["n"], **shown, **numbers}
 
 
-def _domain(rows: pl.DataFrame) -> list[float]:
-    """The span of differences with their intervals and zero, with a little room."""
-    values = rows.select("difference", "all_low", "all_high").unpivot()["value"].drop_nulls()
-    low, high = min([*values, 0.0]), max([*values, 0.0])
-    room = 0.04 * (high - low) or 1.0
-    return [low - room, high + room]
-
-
-def _scaled(place: int) -> Any:
+def _looks() -> dict[str, Any]:
+    """The outline, filling and shape of marks, by what the trials tell."""
     import altair as alt
 
-    return alt.Scale(domain=list(_LOOKS), range=[look[place] for look in _LOOKS.values()])
-
-
-def _colour() -> Any:
-    import altair as alt
-
-    return alt.Color("looks:N", scale=_scaled(0), legend=None)
-
-
-def _filling() -> Any:
-    import altair as alt
-
-    return alt.Fill("looks:N", scale=_scaled(1), legend=None)
-
-
-def _shape() -> Any:
-    import altair as alt
-
-    return alt.Shape("looks:N", scale=_scaled(2), legend=None)
+    channels = {"color": alt.Color, "fill": alt.Fill, "shape": alt.Shape}
+    return {
+        name: channel("looks:N", scale=alt.Scale(domain=list(_LOOKS), range=list(looks)), legend=None)
+        for (name, channel), looks in zip(channels.items(), zip(*_LOOKS.values(), strict=True), strict=True)
+    }
 
 
 def _tooltip(amount: Amount) -> list[Any]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
@@ -16,13 +16,13 @@ from joulewise.present.comparison.differences import draw_differences
 from joulewise.present.comparison.tables import difference_tables, made_table, pairs_table, settings_table
 from joulewise.present.comparison.values import draw_distributions, draw_trials, has_pairs, has_spread
 from joulewise.present.comparison.view import View, interval_text
-from joulewise.present.export import FORMATS, export, spec_of
+from joulewise.present.export import FORMATS, export
 from joulewise.present.findings import MAX_FINDINGS, Finding
 from joulewise.present.glossary import STATISTICS
 from joulewise.present.html import libraries
 from joulewise.present.layout import Drawing
 from joulewise.present.parts import unchecked
-from joulewise.present.report import Draft, Plate
+from joulewise.present.report import Draft, plate_of
 from joulewise.study.answers.comparison import HIGHER, LOWER, SAME, Comparison
 from joulewise.study.answers.points import STUDY
 from joulewise.study.answers.statistics import TIED
@@ -48,17 +48,11 @@ GLOSSARY = {
 }
 
 
-@dataclass(frozen=True)
-class _Figure:
+class _Figure(NamedTuple):
     name: str
     title: str
     is_there: Callable[[Comparison], bool]
-    drawer: Callable[[View], Drawing]
-
-    def draw(self, view: View) -> Drawing:
-        """The figure of a comparison."""
-        with unchecked():
-            return self.drawer(view)
+    draw: Callable[[View], Drawing]
 
 
 def _has_differences(comparison: Comparison) -> bool:
@@ -90,13 +84,14 @@ def write_comparison(comparison: Comparison, path: Path | str, formats: Sequence
     raise_if_any(problems)
     _refuse_ours(path)
     view = View(comparison)
-    drawn = {figure: figure.draw(view) for figure in drawable(comparison)}
+    with unchecked():
+        drawn = {figure: figure.draw(view) for figure in drawable(comparison)}
     figures = [
         export(drawing.chart, path.with_name(f"{path.stem}-{figure.name}.{kind}"))
         for figure, drawing in drawn.items()
         for kind in formats
     ]
-    plates = tuple(Plate(each.name, each.title, drawn[each].caption, spec_of(drawn[each].chart)) for each in drawn)
+    plates = tuple(plate_of(figure.name, figure.title, drawing) for figure, drawing in drawn.items())
     write_atomic(path, Draft(plates, _values(view), "comparison.html").html())
     return [path, *figures]
 

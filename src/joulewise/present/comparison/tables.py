@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from joulewise.present.comparison.view import (
     PAIRINGS,
     Row,
@@ -14,53 +16,62 @@ from joulewise.present.comparison.view import (
     percent_text,
     verdict_text,
 )
-from joulewise.present.layout import sentence
 from joulewise.present.tables import ALIKE, MAX_ROWS, WORDS, Cell, Table
 from joulewise.study.answers.sides import Side
 from joulewise.study.answers.statistics import TIED
 from joulewise.units import count
 
-WHAT = ("base", "study", "difference", "percent", "effect", "p alone", "p", "trials", "verdict")
+_COLUMNS = ("Base", "Study", "Difference", "Percent", "Effect", "p alone", "p", "Trials", "Verdict")
 """What is told of a difference; `p` is corrected for all of them."""
 
 
-_COLUMNS = tuple(name if name.startswith("p ") or name == "p" else sentence(name) for name in WHAT)
+def difference_tables(view: View, most: int = MAX_ROWS) -> list[Table]:
+    """A table for each metric with a row for each pair of points; one with a row for each metric where all are of one.
+
+    The tables have so many rows at most.
+    """
+    if view.comparison.pairs.height == 1:
+        rows = [(view.amount(row["metric"]).title, row) for row in view.comparison.differences.iter_rows(named=True)]
+        return [_difference_table(view, _of_only_pair(view), rows, most)]
+    return [
+        _difference_table(
+            view,
+            view.amount(metric).title,
+            [(view.name(row), row) for row in view.rows(metric).iter_rows(named=True)],
+            most,
+        )
+        for metric in view.comparison.metrics
+    ]
 
 
-def difference_cells(view: View, row: Row) -> list[str]:
-    """What is told of a difference, as text."""
+def _of_only_pair(view: View) -> str:
+    """What stands over the metrics of the only pair of points."""
+    study, point = view.comparison.labels[1], view.point(view.comparison.pairs.row(0, named=True))
+    return ", ".join(part for part in (f"{study} against {view.base}", point) if part)
+
+
+def _difference_table(view: View, caption: str, rows: Sequence[tuple[str, Row]], most: int) -> Table:
+    note = f"The first {most} of {count(len(rows), 'row')}." if len(rows) > most else ""
+    return Table(caption, "What", _COLUMNS, tuple((name, _cells(view, row)) for name, row in rows[:most]), note)
+
+
+def _cells(view: View, row: Row) -> tuple[Cell, ...]:
+    """What is told of a difference."""
     size = view.amount(row["metric"]).size
     means = [mean_text(row, name, size) for name in ("base_mean", "mean")]
     chances = [p_text(row[name]) for name in ("p", "holm_p")]
-    told = [difference_text(row, size), percent_text(row), effect_text(row["effect"]), *chances]
-    return [*means, *told, n_text(row), verdict_text(row)]
-
-
-def difference_tables(view: View) -> list[Table]:
-    """A table for each metric with a row for each pair of points."""
-    return [_difference_table(view, metric) for metric in view.comparison.metrics]
-
-
-def _difference_table(view: View, metric: str) -> Table:
-    found = view.rows(metric)
-    rows = [(view.name(row), _marked(view, row)) for row in found.head(MAX_ROWS).iter_rows(named=True)]
-    note = f"The first {MAX_ROWS} of {count(found.height, 'row')}." if found.height > MAX_ROWS else ""
-    return Table(view.amount(metric).title, "What", _COLUMNS, tuple(rows), note)
-
-
-def _marked(view: View, row: Row) -> tuple[Cell, ...]:
-    *numbers, verdict = difference_cells(view, row)
+    numbers = [*means, difference_text(row, size), percent_text(row), effect_text(row["effect"]), *chances, n_text(row)]
     kind = ALIKE if row["verdict"] == TIED else ""
-    return (*(Cell(text, kind) for text in numbers), Cell(verdict, WORDS))
+    return (*(Cell(text, kind) for text in numbers), Cell(verdict_text(row), WORDS))
 
 
 def settings_table(view: View) -> Table:
     """Every setting in which not all studies are alike, a column for each study."""
     labels, settings = view.comparison.labels, view.comparison.settings
-    wide = settings.pivot("study", index="setting", values="values") if settings.height else settings
-    rows = tuple(
-        (str(row["setting"]), tuple(Cell(row[label]) for label in labels)) for row in wide.iter_rows(named=True)
-    )
+    cells: dict[str, list[Cell]] = {}
+    for setting, text in settings.select("setting", "values").iter_rows():
+        cells.setdefault(setting, []).append(Cell(text))
+    rows = tuple((setting, tuple(values)) for setting, values in cells.items())
     return Table("What differs", "Setting", tuple(labels), rows)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from joulewise.present import layout
+from joulewise.present.findings import half_width
 from joulewise.present.formats import (
     MISSING,
     THIN,
@@ -20,7 +22,7 @@ from joulewise.present.formats import (
     number,
     signed,
 )
-from joulewise.present.layout import sentence
+from joulewise.present.layout import scaled, sentence
 from joulewise.present.page import page_of
 from joulewise.present.records import Records, StudyInfo
 from joulewise.present.tables import plus_minus
@@ -123,46 +125,37 @@ class View:
 # --- numbers --------------------------------------------------------------------------------------------------------
 
 
-def in_unit(row: Row, size: float, names: Sequence[str]) -> list[float | None]:
-    """Numbers of a row in units of this size."""
-    return [None if row[name] is None else row[name] / size for name in names]
+def in_unit(row: Row, size: float) -> dict[str, float | None]:
+    """The difference of a row with the ends of its interval, in units of this size."""
+    return {as_: scaled(row[name], size) for as_, name in (("mean", "difference"), ("low", "low"), ("high", "high"))}
 
 
-def _half(row: Row, size: float) -> float | None:
-    """Half of the 95 % interval; None where there is none, or it is too small to be written with decimals."""
-    low, high = in_unit(row, size, ("low", "high"))
-    half = None if low is None or high is None else (high - low) / 2
-    return None if half is None or half < _LEAST_HALF else half
+def _with_sign(value: float | None, _decimals: int = 0) -> str:
+    return f"+{number(value)}" if value is not None and value > 0 else number(value)
 
 
-def _with_sign(value: float) -> str:
-    return f"+{number(value)}" if value > 0 else number(value)
+def _decimals(gap: Row) -> int | None:
+    """With how many decimals a difference is written; None where its interval is missing or too small for any."""
+    half = half_width(gap)
+    return None if half is None or half < _LEAST_HALF else decimals_for(half)
 
 
 def difference_text(row: Row, size: float) -> str:
     """A difference with half of its 95 % interval."""
-    gap, low, high = in_unit(row, size, ("difference", "low", "high"))
-    if gap is None:
-        return MISSING
-    if low is None or high is None:
-        return _with_sign(gap)
-    return plus_minus({"mean": gap, "low": low, "high": high}, signed)
+    gap = in_unit(row, size)
+    return _with_sign(gap["mean"]) if gap["low"] is None else plus_minus(gap, signed)
 
 
 def interval_text(row: Row, size: float) -> str:
     """A difference with the ends of its 95 % interval."""
-    half = _half(row, size)
-    texts = [
-        MISSING if value is None else _with_sign(value) if half is None else signed(value, decimals_for(half))
-        for value in in_unit(row, size, ("difference", "low", "high"))
-    ]
-    return texts[0] if row["low"] is None else f"{texts[0]} ({texts[1]} to {texts[2]})"
+    gap = in_unit(row, size)
+    return layout.interval_text(gap, _with_sign if _decimals(gap) is None else signed, _with_sign)
 
 
 def mean_text(row: Row, name: str, size: float) -> str:
     """The mean of one side, with as many decimals as the interval of the difference has."""
-    value, half = in_unit(row, size, (name,))[0], _half(row, size)
-    return number(value) if value is None or half is None else fixed(value, decimals_for(half))
+    value, decimals = scaled(row[name], size), _decimals(in_unit(row, size))
+    return number(value) if decimals is None else fixed(value, decimals)
 
 
 def percent_text(row: Row) -> str:

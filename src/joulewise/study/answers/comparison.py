@@ -15,8 +15,8 @@ from joulewise.study.answers.inference import ALPHA, Estimates
 from joulewise.study.answers.notes import notes_of
 from joulewise.study.answers.points import AGAINST, STUDY, matched, points_of
 from joulewise.study.answers.settings import settings_of
-from joulewise.study.answers.sides import Side, Studied, sides_of
-from joulewise.study.answers.statistics import TIED
+from joulewise.study.answers.sides import Side, Studied, axes_of, sides_of
+from joulewise.study.answers.statistics import TIED, percent_of
 from joulewise.study.answers.trials import PAIR, PAIRING, UNPAIRED, Met
 
 HIGHER, LOWER, SAME = "higher", "lower", "same"
@@ -79,17 +79,14 @@ def compare(*studies: Studied, metrics: Sequence[str] = ()) -> Comparison:
     sides = sides_of(studies)
     chosen = _metrics(sides, metrics)
     base, *others = points_of(sides)
-    met, pairs = [], []
-    n_before = 0
+    met: list[Met] = []
     for side, points in zip(sides[1:], others, strict=True):
-        meeting = trials.meet(sides[0], side, matched(sides[0], side, base, points), n_before)
-        met.append(meeting)
-        pairs.append(meeting.pairs)
-        n_before += meeting.pairs.height
-    table = pl.concat(pairs)
+        n_before = sum(meeting.pairs.height for meeting in met)
+        met.append(trials.meet(sides[0], side, matched(sides[0], side, base, points), n_before))
+    table = pl.concat(meeting.pairs for meeting in met)
     found = pl.concat([meeting.measured(metric) for meeting in met for metric in chosen])
     differences = _told(table, found, chosen)
-    told = _keys_told(_swept(sides, [base, *others]), table)
+    told = _keys_told(sides, [base, *others], table)
     shown = table.select(STUDY, *told, PAIRING, "n_pairs", "n_same_world", "n_runs", "n_base_runs")
     notes = tuple(notes_of(sides, table, [base, *others]))
     columns = [STUDY, *told, "metric", PAIRING, *_RESULTS]
@@ -126,16 +123,11 @@ def _is_known(sides: Sequence[Side], metric: str) -> bool:
     return all(side.runs.select(pl.col(metric).is_not_null().any()).collect().item() for side in sides)
 
 
-def _swept(sides: Sequence[Side], points: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
-    """The points with the keys alone that some study sweeps."""
-    axes = {axis for side in sides for axis in side.results.study.axes}
-    return [table.select(name for name in table.columns if name in axes) for table in points]
-
-
-def _keys_told(points: Sequence[pl.DataFrame], table: pl.DataFrame) -> list[str]:
-    """The keys that vary within a study, and those of the base where they are others at some pair."""
+def _keys_told(sides: Sequence[Side], points: Sequence[pl.DataFrame], table: pl.DataFrame) -> list[str]:
+    """The swept keys that vary within a study, and those of the base where they are others at some pair."""
     told = []
-    for key in [name for name in points[0].columns if any(each[name].n_unique() > 1 for each in points)]:
+    swept = [key for key in axes_of(sides) if key in points[0].columns]
+    for key in [key for key in swept if any(each[key].n_unique() > 1 for each in points)]:
         against = f"{AGAINST}{key}"
         is_other = not table[key].equals(table[against].alias(key), null_equal=True)
         told += [key, against] if is_other else [key]
@@ -161,8 +153,7 @@ def _told(table: pl.DataFrame, found: pl.DataFrame, metrics: Sequence[str]) -> p
         "effect": estimates.effect, "p": p, "holm_p": inference.holm(p),
     }  # fmt: skip
     columns = (pl.Series(name, values, dtype=pl.Float64).fill_nan(None) for name, values in numbers.items())
-    base = pl.col("base_mean")
-    percent = pl.when(base != 0).then(100 * pl.col("difference") / base.abs())
+    percent = percent_of("difference", "base_mean")
     return rows.with_columns(*columns, percent=percent).with_columns(_reason()).with_columns(_verdict())
 
 

@@ -108,10 +108,8 @@ class Export:
         if not self.names:
             found, advice = "keeps no detail tables", 'keep = "first" or "all" in the study, and running it again, does'
             raise InputError(Problem(str(store.folder), found, advice=advice))
-        place = next(
-            path for path in (self.folder.path.absolute(), *self.folder.path.absolute().parents) if path.exists()
-        )
-        free = shutil.disk_usage(place).free
+        whole = self.folder.path.absolute()
+        free = shutil.disk_usage(next(path for path in (whole, *whole.parents) if path.exists())).free
         problems = [*self.folder.problems([*map(self._file_of, self.names), _COLUMNS])]
         if self.n_bytes > free:
             problems.append(
@@ -170,10 +168,7 @@ def to_export(folder: Path | str, kind: str = "csv", out: Path | None = None) ->
     """What exporting the detail tables of a results folder takes; InputError where that cannot be done."""
     raise_if_any([unknown_name("format", kind, FORMATS)] if kind not in FORMATS else [])
     tables = stored_tables(folder)
-    place = out or tables.store.folder / FOLDER
-    if out is None and place.is_symlink():
-        advice = "remove the link, or choose another folder with --out"
-        raise InputError(Problem(str(place), "is a link to another place", "must be a folder of the results", advice))
+    place = out or tables.store.own_folder(FOLDER, "remove the link, or choose another folder with --out")
     export = Export(tables, kind, ExportFolder(place))
     export.check()
     return export

@@ -33,6 +33,7 @@ def notes_of(sides: Sequence[Side], pairs: pl.DataFrame, points: Sequence[pl.Dat
         yield from _left_out(sides[0], side, own)
         yield from _alone(sides[0], side, own, points[0], points[sides.index(side)])
     yield from _failed(sides)
+    yield from _stopped(sides)
     yield from _versions(sides)
 
 
@@ -91,6 +92,15 @@ def _failed(sides: Sequence[Side]) -> Iterator[str]:
                 f"Left out, as they failed: {count(side.n_failed, 'run')} of {side.label}. If they failed for what is "
                 "compared, the rest is no fair sample."
             )
+
+
+def _stopped(sides: Sequence[Side]) -> Iterator[str]:
+    """Trials whose number follows from what came out."""
+    if stopped := [side.label for side in sides if side.results.study.until]:
+        yield (
+            f"The trials of {' and '.join(stopped)} stopped by themselves. Intervals and p are as if their number had "
+            "been given, so they are a little too sure."
+        )
 
 
 def _versions(sides: Sequence[Side]) -> Iterator[str]:

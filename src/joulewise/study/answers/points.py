@@ -12,7 +12,7 @@ from functools import reduce
 import polars as pl
 
 from joulewise.errors import InputError, Problem
-from joulewise.study.answers.sides import Side
+from joulewise.study.answers.sides import Side, axes_of
 from joulewise.study.parsing.study import VARIANT
 
 STUDY = "study"
@@ -35,8 +35,7 @@ def points_of(sides: Sequence[Side]) -> list[pl.DataFrame]:
 
 def _varying(sides: Sequence[Side]) -> list[str]:
     """The keys that have several values on some side, or other ones on another; swept keys come first."""
-    swept = dict.fromkeys(axis for side in sides for axis in side.results.study.axes)
-    keys = list(swept | dict.fromkeys(key for side in sides for key in side.keys))
+    keys = list(axes_of(sides) | dict.fromkeys(key for side in sides for key in side.keys))
     return [key for key in keys if len({value for side in sides for value in side.said.get(key, (None,))}) > 1]
 
 
@@ -82,23 +81,16 @@ def matched(base: Side, side: Side, base_points: pl.DataFrame, points: pl.DataFr
     """
     keys = [name for name in points.columns if name != "is_fixed"]
     on = [key for key in _agreeing(base, side, keys) if _share(base_points[key], points[key])]
-    _check(base, side, _n_pairs(base_points, points, on), on)
-    theirs = base_points.rename({**{key: f"{AGAINST}{key}" for key in keys}, "is_fixed": "is_base_fixed"})
-    theirs = theirs.with_columns(pl.col(f"{AGAINST}{key}").alias(f"on:{key}") for key in on)
-    marks = [f"on:{key}" for key in on]
-    met = points.with_columns(pl.col(key).alias(f"on:{key}") for key in on)
-    pairs = (
-        met.join(theirs, on=marks, nulls_equal=True, maintain_order="left_right")
-        if on
-        else met.join(theirs, how="cross", maintain_order="left_right")
-    )
-    return pairs.drop(marks).select(pl.lit(side.label).alias(STUDY), pl.all())
+    marks = {"on:": pl.lit(0), **{f"on:{key}": pl.col(key) for key in on}}
+    met, theirs = points.with_columns(**marks), base_points.with_columns(**marks)
+    _check(base, side, _n_pairs(theirs, met, list(marks)), on)
+    theirs = theirs.rename({**{key: f"{AGAINST}{key}" for key in keys}, "is_fixed": "is_base_fixed"})
+    pairs = met.join(theirs, on=list(marks), nulls_equal=True, maintain_order="left_right")
+    return pairs.drop(list(marks)).select(pl.lit(side.label).alias(STUDY), pl.all())
 
 
 def _n_pairs(base_points: pl.DataFrame, points: pl.DataFrame, on: Sequence[str]) -> int:
     """How many pairs of points agree in some keys."""
-    if not on:
-        return base_points.height * points.height
     counts = (table.group_by(on).agg(pl.len().cast(pl.Int64)) for table in (base_points, points))
     both = reduce(lambda one, other: one.join(other, on=on, nulls_equal=True), counts)
     return int((both["len"] * both["len_right"]).sum())
@@ -106,7 +98,7 @@ def _n_pairs(base_points: pl.DataFrame, points: pl.DataFrame, on: Sequence[str])
 
 def _agreeing(base: Side, side: Side, keys: Sequence[str]) -> list[str]:
     """The keys in which points may have to agree: swept ones; all where variants of other names hide what they set."""
-    axes = {axis for each in (base, side) for axis in each.results.study.axes}
+    axes = axes_of((base, side))
     names = [_variants(each) for each in (base, side)]
     hides = VARIANT in axes and not names[0] & names[1]
     return [key for key in keys if hides or key in axes]

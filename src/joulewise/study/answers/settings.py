@@ -56,7 +56,7 @@ def _completed(name: str, sides: Sequence[Side], told: Sequence[Settings]) -> It
 
 def _settings(side: Side) -> dict[str, Sequence[Any]]:
     """All settings of a side with their values: heading, sections, files, and what it was run with."""
-    about, heading = side.results.about, side.results.study.heading
+    about, study = side.results.about, side.results.study
     has_variants = any(value is not None for value in side.said[VARIANT])
     columns = {
         name: [value for value in values if value is not None]
@@ -65,7 +65,7 @@ def _settings(side: Side) -> dict[str, Sequence[Any]]:
     }
     return {
         "seed": columns.pop("seed"),
-        "trials": [heading.trials],
+        "trials": [str(study.until or study.heading.trials)],
         "bound": columns.pop("bound"),
         **columns,
         **{f"content of {name}": [content[:12]] for name, content in about["files"].items()},

@@ -7,10 +7,11 @@ sections have one of that name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +42,9 @@ class Side:
 
     @property
     def rows(self) -> pl.LazyFrame:
-        """The chosen runs, those without a result among them."""
+        """The chosen runs that judge, those without a result among them."""
         is_chosen = (pl.col(key).eq_missing(pl.lit(value)) for key, value in self.chosen.items())
-        return self.results.scan().filter(*is_chosen)
+        return self.results.judging().filter(*is_chosen)
 
     @property
     def runs(self) -> pl.LazyFrame:
@@ -64,6 +65,17 @@ class Side:
         }
 
     @property
+    def place(self) -> str:
+        """The folder and what was chosen from it, which no other side has."""
+        chosen = ",".join(f"{key}={value}" for key, value in self.chosen.items())
+        return f"{self.results.folder}:{chosen}" if chosen else str(self.results.folder)
+
+    def is_part_of(self, other: Side) -> bool:
+        """Whether all runs of this side are runs of the other."""
+        is_same = self.results.folder.resolve() == other.results.folder.resolve()
+        return is_same and self.chosen.items() >= other.chosen.items()
+
+    @property
     def keys(self) -> list[str]:
         """The columns that say what was run."""
         return keys_of(self.results)
@@ -72,6 +84,11 @@ class Side:
 def keys_of(results: Results) -> list[str]:
     """The columns of results that say what was run, the variant first."""
     return [name for name in results.columns if name == VARIANT or is_study_key(name)]
+
+
+def axes_of(sides: Iterable[Side]) -> dict[str, None]:
+    """The keys that some side sweeps, in the order of the studies."""
+    return dict.fromkeys(axis for side in sides for axis in side.results.axes)
 
 
 def sides_of(studies: Sequence[Studied]) -> tuple[Side, ...]:
@@ -88,6 +105,7 @@ def sides_of(studies: Sequence[Studied]) -> tuple[Side, ...]:
     raise_if_any(problems)
     sides = [side for side in found if side is not None]
     raise_if_any(_other_kinds(sides))
+    raise_if_any(_same_runs(sides))
     return _labelled(sides)
 
 
@@ -110,15 +128,24 @@ def _split(studied: Path | str) -> tuple[Path, list[str]]:
 def _chosen(results: Results, choices: Sequence[str]) -> dict[str, Any]:
     """The column and the value of each choice; InputError for keys and values that the runs do not have."""
     problems: list[Problem] = []
-    chosen = [attempt(problems, _choice, results, choice) for choice in choices]
+    found = [attempt(problems, _choice, results, choice) for choice in choices]
     raise_if_any(problems)
-    return dict(pair for pair in chosen if pair is not None)
+    chosen = [choice for choice in found if choice is not None]
+    keys = [key for key, _ in chosen]
+    raise_if_any(
+        Problem(str(results.folder), f"found {key!r} {keys.count(key)} times", "must be chosen once")
+        for key in dict.fromkeys(keys)
+        if keys.count(key) > 1
+    )
+    return dict(chosen)
 
 
 def _choice(results: Results, choice: str) -> tuple[str, Any]:
     key, _, text = choice.partition("=")
     column = _column(results, key)
-    values = results.scan().select(pl.col(column).unique(maintain_order=True).drop_nulls()).collect()[column].to_list()
+    values = (
+        results.judging().select(pl.col(column).unique(maintain_order=True).drop_nulls()).collect()[column].to_list()
+    )
     found = [value for value in values if _is_said(column, value, text)]
     if not found:
         options = [shown(column, value) if not isinstance(value, str) else value for value in values]
@@ -142,7 +169,7 @@ def _column(results: Results, key: str) -> str:
             advice = f"write one of {', '.join(meant)}"
             raise InputError(Problem(str(results.folder), f"found {key!r}", "several sections have it", advice))
     advice = unknown_name("", key, map(_end, columns)).advice
-    swept = ", ".join(results.study.axes)
+    swept = ", ".join(results.axes)
     raise InputError(
         Problem(str(results.folder), f"found {key!r}", f"must be a key of the study; swept: {swept}", advice)
     )
@@ -188,6 +215,13 @@ def _other_kinds(sides: Sequence[Side]) -> Iterator[Problem]:
             yield Problem(str(side.results.folder), f"holds a study of the kind {kind.name!r}", allowed, advice)
 
 
+def _same_runs(sides: Sequence[Side]) -> Iterator[Problem]:
+    """The sides whose runs another has: these would be held against themselves."""
+    for one, other in combinations(sides, 2):
+        if one.is_part_of(other) or other.is_part_of(one):
+            yield Problem(other.place, "is named twice", f"{one.place} has the same runs", "name other points")
+
+
 def chosen_of_all(sides: Sequence[Side]) -> dict[str, Any]:
     """The values that were chosen from every side."""
     first, *others = (side.chosen for side in sides)
@@ -204,17 +238,14 @@ def in_words(chosen: Mapping[str, Any]) -> str:
 
 
 def _labelled(sides: Sequence[Side]) -> tuple[Side, ...]:
-    """The sides, called by the shortest way that tells them apart; InputError where nothing does."""
+    """The sides, called by the shortest way that tells them apart."""
     of_all = chosen_of_all(sides)
     own = [in_words({key: value for key, value in side.chosen.items() if key not in of_all}) for side in sides]
     names = [side.results.study.name for side in sides]
     folders = [str(side.results.folder) for side in sides]
     words = [mine or name for mine, name in zip(own, names, strict=True)]
-    ways = (names, words, _both(names, own), folders, _both(folders, own))
-    labels = next((labels for labels in ways if len(set(labels)) == len(sides)), None)
-    if labels is None:
-        twice = next(label for label in ways[-1] if ways[-1].count(label) > 1)
-        raise InputError(Problem(twice, "is named twice", "each must be something else"))
+    ways = (names, words, _both(names, own), folders, _both(folders, own), [side.place for side in sides])
+    labels = next(labels for labels in ways if len(set(labels)) == len(sides))
     return tuple(replace(side, label=label) for side, label in zip(sides, labels, strict=True))
 
 

@@ -90,8 +90,12 @@ def differences(
     keys = [*axes, "against", "metric"]
     means = pairs.group_by(keys, maintain_order=True).agg(_base=pl.col("subtracted").mean())
     found = _with_intervals(pairs, keys, error).join(means, on=keys, nulls_equal=True, maintain_order="left")
-    percent = pl.when(pl.col("_base") != 0).then(100 * pl.col("mean") / pl.col("_base"))
-    return found.with_columns(percent=percent).drop("_base")
+    return found.with_columns(percent=percent_of("mean", "_base")).drop("_base")
+
+
+def percent_of(difference: str, base: str) -> pl.Expr:
+    """A difference in percent of what is subtracted, with the sign of the difference; null where that is zero."""
+    return pl.when(pl.col(base) != 0).then(100 * pl.col(difference) / pl.col(base).abs())
 
 
 def leaders(runs: pl.DataFrame, axes: Sequence[str], metric: str, error: Error = once) -> pl.DataFrame:

@@ -35,7 +35,7 @@ class Met:
         The columns are `pair`, `metric`, `n`, `n_base`, `mean`, `base_mean`, `difference`, `deviation`,
         `base_deviation`, and `scale`, the largest value. Where runs are paired, `deviation` is that of differences.
         """
-        found = pl.concat([self._paired(metric), self._apart(metric)]).collect()
+        found = pl.concat([self._paired(metric), self._apart(metric)], how="diagonal").collect()
         every = self.pairs.select(PAIR).join(found, on=PAIR, how="left", maintain_order="left")
         return every.with_columns(pl.lit(metric).alias("metric"), pl.col("n", "n_base").fill_null(0).cast(pl.Int64))
 
@@ -56,7 +56,7 @@ class Met:
         groups = self._both(metric).group_by(PAIR)
         return groups.agg(
             n=pl.len(), n_base=pl.len(), mean=value.mean(), base_mean=base.mean(), difference=gap.mean(),
-            deviation=gap.std(), base_deviation=pl.lit(None, pl.Float64), scale=_largest(value, base),
+            deviation=gap.std(), scale=_largest(value, base),
         )  # fmt: skip
 
     def _apart(self, metric: str) -> pl.LazyFrame:
@@ -72,7 +72,7 @@ class Met:
             PAIR, "n", "mean", "deviation", n_base="n_of_base", base_mean="mean_of_base",
             difference=pl.col("mean") - pl.col("mean_of_base"), base_deviation="deviation_of_base",
             scale=pl.max_horizontal("scale", "scale_of_base"),
-        ).select(PAIR, *_MEASURED)  # fmt: skip
+        )  # fmt: skip
 
     def _both(self, metric: str) -> pl.LazyFrame:
         """The values of paired runs: `pair`, `trial`, `value` and `base_value`."""
@@ -86,9 +86,6 @@ class Met:
         value = pl.col(metric).cast(pl.Float64).alias("value")
         rows = _runs(self.base if is_base else self.side, pairs, AGAINST if is_base else "", value)
         return rows.filter(pl.col("value").is_finite()).with_columns(is_base=pl.lit(is_base))
-
-
-_MEASURED = ("n", "n_base", "mean", "base_mean", "difference", "deviation", "base_deviation", "scale")
 
 
 def meet(base: Side, side: Side, points: pl.DataFrame, first: int) -> Met:

@@ -51,6 +51,9 @@ class Until:
     percent: float
     most: int
 
+    def __str__(self) -> str:
+        return f"until {self.percent:g} %, at most {self.most}"
+
 
 def until_of(text: str, where: str) -> Until:
     """What such a text says; InputError where it says something else."""

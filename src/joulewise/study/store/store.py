@@ -115,6 +115,15 @@ class Store:
         """One of the detail tables of a run."""
         return self.folder / table / f"{key}.parquet"
 
+    def own_folder(self, name: str, advice: str) -> Path:
+        """A folder in that of the results; InputError where a link to another place has its name."""
+        place = self.folder / name
+        if place.is_symlink():
+            raise InputError(
+                Problem(str(place), "is a link to another place", "must be a folder of the results", advice)
+            )
+        return place
+
     def contents(self, pattern: str = "**/*") -> dict[str, bytes]:
         """What files hold, by their names in the folder: all of them, or those of a pattern."""
         files = (path for path in sorted(self.folder.glob(pattern)) if path.is_file())
