@@ -161,7 +161,7 @@ other tables are kept for the runs that `keep` selects, one file for each run. `
 as JSON, one for each world and way to prove it; certificates of bags, and what is not gathered yet, are files in
 `bounds/`. Columns that are *measured* differ from computer to computer and from time to time; `joulewise verify`
 computes all others again, of the runs that it draws or, with `--all`, of every run. Every table is plain Parquet with a
-seal, a hash of its bytes and its name: tables that were changed or moved since are refused by whatever trusts them, such
+seal, a hash of its bytes and its name: tables that were changed or moved since are refused by what trusts them, such
 as `report` and `run`, and `verify` tells what is otherwise in them."""
 
 _FIGURES_INTRO = """\

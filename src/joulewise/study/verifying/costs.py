@@ -30,8 +30,8 @@ def costs_of(runs: Plan, is_judged: Sequence[bool]) -> pl.DataFrame:
     """
     import polars as pl
 
-    once, points = ["point", "keep"], [point for point, _ in runs.places]
-    table = runs.table.select("run", "world", "keep").with_row_index("at").with_columns(point=pl.Series(points))
+    once, points = ["point", "keep"], pl.Series(runs.places.point)
+    table = runs.table.select("run", "world", "keep").with_row_index("at").with_columns(point=points)
     ways = evenly(table.unique(once, keep="first", maintain_order=True)["at"].to_list())
     with TemporaryDirectory() as nothing:
         found = pl.DataFrame([_seconds(runs, runs[at], Store(Path(nothing))) for at in ways], _SECONDS, orient="row")
