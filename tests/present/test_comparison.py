@@ -113,6 +113,20 @@ def test_tables_say_all_that_was_found(view: View) -> None:
     sentences = list(findings(view))
     assert sentences[0].lead == "Utility (% of what is possible): b against a is higher at 4 of 4 points."
     assert "percentage points" in sentences[0].support
+    assert [finding.support for finding in sentences if finding.lead.startswith("Utility earned")] == ["", ""]
+
+
+def test_the_largest_difference_that_is_told_is_one_that_the_trials_show() -> None:
+    def numbers(run: Run) -> dict[str, Any]:
+        is_sure = run.cells()["manager.policy"] == "random"
+        return {METRIC: 50.0 + (1 + run.trial % 2 / 9 if is_sure else 30 * (-1) ** run.trial + 5)}
+
+    changes = {"[0, 0.5]": "0.5"}
+    base = made_results(lambda _: {METRIC: 50.0}, {'"small"': '"a"', **changes})
+    found = View(compare(base, made_results(numbers, {'"small"': '"b"', **changes}), metrics=[METRIC]))
+    (finding,) = findings(found)
+    assert "higher at 1, tied at 1 of 2 points" in finding.lead
+    assert finding.support.startswith("Most at Random: +1.0")
 
 
 ROW = {

@@ -71,6 +71,11 @@ def test_differences_are_paired_on_equal_trials() -> None:
     assert row["percent"] == pytest.approx(100 * (6.5 / 3) / (7 / 3))
 
 
+def test_a_percentage_of_a_negative_mean_has_the_sign_of_its_difference() -> None:
+    table = differences(runs().with_columns(-pl.col("utility")), AXES, ["utility"])
+    assert (table["percent"].sign() == table["mean"].sign()).all()
+
+
 def test_a_trial_that_one_side_lacks_is_left_out_of_both() -> None:
     table = differences(runs(), AXES, ["utility"])
     row = table.filter((pl.col("manager.policy") == "a") & (pl.col("load") == 2)).row(0, named=True)

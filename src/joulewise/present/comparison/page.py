@@ -15,7 +15,7 @@ from joulewise.files import write_atomic
 from joulewise.present.comparison.differences import draw_differences
 from joulewise.present.comparison.tables import difference_tables, made_table, pairs_table, settings_table
 from joulewise.present.comparison.values import draw_distributions, draw_trials, has_pairs, has_spread
-from joulewise.present.comparison.view import View, interval_text
+from joulewise.present.comparison.view import Amount, View, interval_text
 from joulewise.present.export import FORMATS, export
 from joulewise.present.findings import MAX_FINDINGS, Finding
 from joulewise.present.glossary import STATISTICS
@@ -137,14 +137,20 @@ def _finding(view: View, study: str, metric: str) -> Finding:
     at = f" of {count(found.height, 'point')}" if found.height > 1 else ""
     alone = next((word for word, n in counts if n), "not to be judged")
     lead = f"{', '.join(told)}{at}" if at and told else alone
-    most = found.filter(pl.col("difference").abs() == pl.col("difference").abs().max()).head(1)
+    return Finding(f"{amount.title}: {study} against {view.base} is {lead}.", _largest(view, found, amount))
+
+
+def _largest(view: View, found: pl.DataFrame, amount: Amount) -> str:
+    """The largest difference, of those that the trials show if there are any; nothing where all is the same."""
+    shown = found.filter(pl.col("verdict").is_in([HIGHER, LOWER]))
+    size = pl.col("difference").abs()
+    most = (found if shown.is_empty() else shown).filter(size == size.max()).head(1)
+    if most.is_empty() or most["verdict"].item() == SAME:
+        return ""
+    row = most.row(0, named=True)
+    place = f"Most at {view.point(row)}: " if found.height > 1 else "The difference is "
     unit = f" {amount.of_differences}" if amount.of_differences else ""
-    support = ""
-    if most.height:
-        row = most.row(0, named=True)
-        place = f"Most at {view.point(row)}: " if at else "The difference is "
-        support = f"{place}{interval_text(row, amount.size)}{unit}."
-    return Finding(f"{amount.title}: {study} against {view.base} is {lead}.", support)
+    return f"{place}{interval_text(row, amount.size)}{unit}."
 
 
 _VERDICTS = (HIGHER, LOWER, TIED, SAME)
