@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from joulewise.study import read_study, run_study
 from joulewise.study.kinds.built_in import BUILT_IN
 from tests.strategies import small, small_bags, small_facility, small_fronts, small_jobs
 
@@ -35,6 +36,12 @@ for path in Path().glob("*.toml"):
     assert results.failed.is_empty(), results.failed["error"].to_list()
 print(*sys.modules)
 """
+AGAIN = """
+import sys
+from joulewise.cli import main
+try: main(["run", "small.toml", "--no-report"])
+finally: print(*sys.modules)
+"""
 
 
 def strangers(system: str, folder: Path) -> set[str]:
@@ -55,6 +62,14 @@ FIRST, *OTHERS = BUILT_IN
 @pytest.mark.parametrize("system", [FIRST, *(pytest.param(system, marks=LATER) for system in OTHERS)])
 def test_a_study_loads_of_other_systems_what_is_shared_and_no_more(system: str, tmp_path: Path) -> None:
     assert strangers(system, tmp_path) == SHARED.get(system, set())
+
+
+def test_a_finished_study_run_again_loads_no_compiler(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(small.QUICKLY + small.TEXT)
+    run_study(read_study(tmp_path / "small.toml"), tmp_path / "results" / "small", 1)
+    done = subprocess.run([sys.executable, "-c", AGAIN], cwd=tmp_path, text=True, capture_output=True, check=False)
+    assert "8 runs were there already" in done.stderr
+    assert not {"numba", "altair"} & set(done.stdout.split())
 
 
 def test_every_kind_is_looked_at() -> None:

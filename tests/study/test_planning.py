@@ -139,6 +139,23 @@ def test_keys_stay_what_they_are(text: str, pinned: str) -> None:
     assert hashlib.sha256(repr(told).encode()).hexdigest()[:16] == pinned
 
 
+def test_points_that_come_to_the_same_are_computed_once(tmp_path: Path) -> None:
+    same = '[[variant]]\nname = "a"\n[[variant]]\nname = "b"\n[[variant]]\nname = "c"\nworkload.tasks_per_day = 160\n'
+    found = estimate(small(lambda text: 'keep = "none"\n' + text + same), tmp_path / "out")
+    assert (found.n_runs, found.n_missing, found.n_stored) == (24, 16, 0)
+
+
+def test_a_plan_is_a_sequence_of_its_runs() -> None:
+    runs = plan(small())
+    there = list(runs)
+    assert [runs[at] for at in range(-len(runs), 0)] == there
+    assert runs[1:6:2] == there[1:6:2]
+    assert runs[5:5] == []
+    assert [(run.key, run.world_key, run.bound, run.keep) for run in there] == runs.table.rows()
+    with pytest.raises(IndexError):
+        _ = runs[len(runs)]
+
+
 @pytest.mark.parametrize(("keep", "kept"), [("first", {0}), ("all", {0, 1}), ("none", set())])
 def test_keep_names_the_runs_with_details(keep: str, kept: set[int]) -> None:
     runs = plan(small(lambda text: f'keep = "{keep}"\n' + text))

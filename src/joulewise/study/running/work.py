@@ -113,7 +113,7 @@ class Work:
         import polars as pl
 
         once = self.plan.table.with_row_index("at").sort("keep", descending=True, maintain_order=True)
-        once = once.unique("run", keep="first", maintain_order=True)
+        once = once.filter(pl.col("run").is_first_distinct())
         done = Stored(self.store).index.filter("done").select("run")
         is_there = once.join(done, on="run", how="semi", maintain_order="left")
         for there in self._needed(is_there):

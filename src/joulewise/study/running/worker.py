@@ -12,7 +12,6 @@ from typing import Any
 
 from joulewise.errors import InputError, JoulewiseError
 from joulewise.files import refusal_code, sha256_of
-from joulewise.kernels.jit import mark_kernels_compiled
 from joulewise.study.kinds.case import Case
 from joulewise.study.kinds.keeping import kept_world
 from joulewise.study.kinds.systems import kind_of
@@ -63,6 +62,8 @@ def _do_run(run: Run, job: Job) -> Result:
 
 
 def _compute(run: Run, job: Job, store: Store) -> Result:
+    from joulewise.kernels.jit import mark_kernels_compiled
+
     started_s = time.perf_counter()
     draw, kind = Draw(run.seed, run.trial, job.study_folder), kind_of(run.point.decision)
     _check_files(run, job.study_folder)

@@ -222,14 +222,14 @@ def _check_supply(supply: Part, system: Part, draw: Draw) -> None:
 
 def _check_fit(parts: WorldParts, managers: Sequence[Manager], asked: Candidates, draw: Draw) -> None:
     """Hold managers against the sections of a world, and against the world itself where tables make it."""
-    from joulewise.simulate.tasks.misfits import misfits
-
     problems = [*class_problems(parts, managers, draw), *division_problems(parts, managers, draw)]
     world = asked.world_of(parts) if managers and _reads_tables(parts) else None
     of_parts = asked_by(parts)
     for manager in managers:
         problems += fit_problems(of_parts, manager)
         if world is not None:
+            from joulewise.simulate.tasks.misfits import misfits
+
             places = {problem.where for problem in problems}
             problems += [problem for problem in misfits(world, manager) if problem.where not in places]
     raise_if_any(dict.fromkeys(problems))

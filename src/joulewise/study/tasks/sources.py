@@ -57,11 +57,12 @@ def policy_of(spec: str, folder: Path) -> Policy:
 
 @lru_cache(maxsize=64)
 def _loaded_policy(spec: str, folder: Path, content: str) -> Policy:  # noqa: ARG001 - part of the cache's key
-    from joulewise.policies.tasks.compile import compiled
     from joulewise.policies.tasks.heuristic import find_policy
     from joulewise.policies.user_files import is_file_spec
 
     policy = find_policy(spec, f"{MANAGER}.policy", folder)
     if policy.objective is not None and is_file_spec(spec):
+        from joulewise.policies.tasks.compile import compiled
+
         compiled(policy.objective)
     return policy
