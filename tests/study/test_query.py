@@ -281,7 +281,7 @@ def test_questions_that_would_be_read_for_ever_are_refused(tables: StoredTables,
 
 
 def test_brackets_side_by_side_are_not_inside_each_other(tables: StoredTables) -> None:
-    sums = ", ".join(f"SUM(CAST(trial AS INT)) AS \"({i}\"" for i in range(MOST_NESTED + 1))
+    sums = ", ".join(f'SUM(CAST(trial AS INT)) AS "({i}"' for i in range(MOST_NESTED + 1))
     assert ask(tables, f"SELECT {sums} FROM runs").frame().width == MOST_NESTED + 1
 
 
