@@ -110,6 +110,9 @@ def locked(folder: Path) -> Iterator[None]:
                 str(folder), "another process is writing here", advice="wait for it, or choose another folder"
             )
             raise InputError(problem) from error
+        except OSError as error:  # a disk that knows no locks
+            found = f"cannot be held for one process alone: {error.strerror or error}"
+            raise InputError(Problem(str(folder), found, advice="choose a folder on another disk")) from None
         yield
 
 

@@ -21,7 +21,7 @@ _IN_VAIN = 3
 """So many jobs that end before a worker of them is there are no accident."""
 _UNKNOWN = "Invalid job id"
 _NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
-"""Dask listens for questions about itself all the same: at a port that is free, so that schedulers live side by side."""
+"""Dask answers questions about itself all the same: at a port that is free, so that schedulers live side by side."""
 _LOOK_THERE = "look at what they printed; log_folder says where, and python must have Joulewise on the nodes"
 _RESUME = "finished runs are kept; mend the profile and run the same study again"
 
