@@ -10,7 +10,7 @@ import re
 import tomllib
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,23 +27,36 @@ def replacing(path: Path) -> Iterator[Path]:
 
     What the system refuses is an OSError that names the path, whoever was writing.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    with naming(path):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.touch(exist_ok=False)  # with the permissions that the user's umask gives to new files
+            yield temporary
+            with temporary.open("rb") as written:
+                os.fsync(written.fileno())
+            temporary.replace(path)
+        finally:
+            with suppress(OSError):  # where nothing may be written, nothing may be removed either
+                temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """What the system refuses in here is an OSError that names the path, whoever was writing."""
     try:
-        temporary.touch(exist_ok=False)  # with the permissions that the user's umask gives to new files
-        yield temporary
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
-        temporary.replace(path)
+        yield
     except JoulewiseError:
         raise
     except Exception as error:
-        code = refusal_code(error) or (errno.ENOSPC if os.statvfs(path.parent).f_bavail == 0 else 0)
+        code = refusal_code(error) or (errno.ENOSPC if _is_full(path.parent) else 0)
         if not code:
             raise
         raise OSError(code, os.strerror(code), str(path)) from error
-    finally:
-        temporary.unlink(missing_ok=True)
+
+
+def _is_full(folder: Path) -> bool:
+    return folder.is_dir() and os.statvfs(folder).f_bavail == 0
 
 
 def refusal_code(error: BaseException) -> int:
@@ -72,8 +85,13 @@ def remove_leftovers(folder: Path) -> None:
     """
     inner = (path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
     for path in (path for place in (folder, *inner) for path in place.glob(".*.tmp")):
-        if _TEMPORARY.fullmatch(path.name) and path.is_file() and not path.is_symlink():
+        if is_leftover(path):
             path.unlink()
+
+
+def is_leftover(path: Path) -> bool:
+    """Whether a process that was ended while `replacing` left this."""
+    return bool(_TEMPORARY.fullmatch(path.name)) and path.is_file() and not path.is_symlink()
 
 
 @contextmanager
@@ -92,6 +110,9 @@ def locked(folder: Path) -> Iterator[None]:
                 str(folder), "another process is writing here", advice="wait for it, or choose another folder"
             )
             raise InputError(problem) from error
+        except OSError as error:  # a disk that knows no locks
+            found = f"cannot be held for one process alone: {error.strerror or error}"
+            raise InputError(Problem(str(folder), found, advice="choose a folder on another disk")) from None
         yield
 
 

@@ -36,6 +36,19 @@ joulewise._version.__version__ = "0.0.9"
 """
 """What a worker loads so as to be of an older version."""
 
+FULL = """
+import errno
+import joulewise.study.running.engines.remote as remote
+
+
+def refuse(**_):
+    raise OSError(errno.ENOSPC, "No space left on device", "/scratch/job")
+
+
+remote.TemporaryDirectory = refuse
+"""
+"""What a worker loads so as to have no room on its disk."""
+
 
 class DaskCluster:
     """Processes of one cluster in a folder of their own; all end with the context that made it."""

@@ -15,7 +15,7 @@ import pytest
 
 import joulewise as jw
 from joulewise.errors import InputError
-from joulewise.study.answers.query import MOST_CHARACTERS, ask
+from joulewise.study.answers.query import MOST_CHARACTERS, MOST_NESTED, ask
 from joulewise.study.answers.tables import StoredTables, stored_tables
 from joulewise.study.store.store import Store
 from tests.strategies.every_kind import TEXTS, made, results_of
@@ -198,6 +198,24 @@ def test_no_file_is_opened_for_a_question_that_reads_one(tables: StoredTables, m
     assert "reads files" in told(tables, "SELECT * FROM READ_CSV('canary.csv')")
 
 
+PLACES = [
+    "SELECT * FROM {f}",
+    "SELECT run FROM runs WHERE run IN (SELECT * FROM {f})",
+    "SELECT (SELECT MAX(run) FROM {f}) AS a FROM runs",
+    "SELECT run FROM runs WHERE EXISTS (SELECT 1 FROM {f})",
+]
+
+
+@pytest.mark.parametrize("function", sorted(FUNCTIONS.keys() - {"read_json"}))
+def test_the_plan_tells_whatever_reads_a_file(
+    tables: StoredTables, outside: Path, monkeypatch: pytest.MonkeyPatch, function: str
+) -> None:
+    monkeypatch.setattr("joulewise.study.answers.query._READERS", re.compile("(?!)"))
+    for place in PLACES:
+        sql = place.format(f=f"{function}('{outside}/canary.{FUNCTIONS[function]}')").replace("MAX(run)", f'"{SECRET}"')
+        assert "a function that reads files" in told(tables, sql), sql
+
+
 def test_functions_that_polars_may_get_are_known_by_the_plan(
     tables: StoredTables, outside: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,6 +266,24 @@ def _deep() -> Iterator[str]:
 def test_deep_questions_are_answered_or_refused(tables: StoredTables, sql: str) -> None:
     with suppress(InputError):
         ask(tables, sql).frame()
+
+
+AGAIN = [
+    "CAST(", "CEIL(", "POSITION(", "SUBSTRING(", "OVERLAY(", "CONVERT(", "NOT(", "INTERVAL ", "ARRAY[", "CASE(",
+    "CASE WHEN 1 THEN ", "INTERVAL CAST(", "CAST (\")\"||CAST(", "CAST(')'||", "CAST(/*)*/", "CAST(--)\n",
+    "CAST(E'\\')'||", "CAST($$)$$||", "CAST(`)`||",
+]  # fmt: skip
+"""What Polars reads twice or thrice where it finds a mistake behind it."""
+
+
+@pytest.mark.parametrize("piece", AGAIN)
+def test_questions_that_would_be_read_for_ever_are_refused(tables: StoredTables, piece: str) -> None:
+    assert "must be 16 at most" in told(tables, "SELECT " + piece * (MOST_NESTED + 1))
+
+
+def test_brackets_side_by_side_are_not_inside_each_other(tables: StoredTables) -> None:
+    sums = ", ".join(f'SUM(CAST(trial AS INT)) AS "({i}"' for i in range(MOST_NESTED + 1))
+    assert ask(tables, f"SELECT {sums} FROM runs").frame().width == MOST_NESTED + 1
 
 
 def test_long_questions_are_refused(tables: StoredTables) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -251,6 +252,15 @@ def test_two_processes_never_write_one_folder(tmp_path: Path) -> None:
     from joulewise.files import locked
 
     with locked(tmp_path), pytest.raises(InputError, match="another process is writing here"):
+        run_small(tmp_path)
+
+
+def test_a_disk_that_knows_no_locks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with pytest.raises(InputError, match="cannot be held for one process alone: No locks available; choose a folder"):
         run_small(tmp_path)
 
 

@@ -12,7 +12,7 @@ import pytest
 from joulewise.errors import InputError
 from joulewise.study import Cancelled, CancelToken, Dask, Progress, Study, run_study
 from joulewise.study.running.engines.remote import versions
-from tests.strategies.dask_cluster import OLD, DaskCluster, dask_cluster
+from tests.strategies.dask_cluster import FULL, OLD, DaskCluster, dask_cluster
 from tests.strategies.same import assert_same_records
 from tests.strategies.small import QUICKLY, n_kept, small
 
@@ -104,6 +104,21 @@ def test_workers_of_another_version_that_join_are_told_and_get_nothing(expected:
         follow = AtFirst(join)
         results = run_study(many(), tmp_path / "out", on_progress=follow, engine=Dask(cluster.address))
     assert any("refused: worker tcp://127.0.0.1:" in now.now for now in follow.seen)
+    assert_same_records(results.folder, expected)
+
+
+@pytest.mark.thorough("starts workers anew")
+def test_a_worker_on_a_full_disk_gets_nothing_and_alone_ends_the_study(expected: Path, tmp_path: Path) -> None:
+    out, told = tmp_path / "out", r"worker tcp://127.*: cannot write /scratch/job: No space left on device; make room"
+    with dask_cluster(tmp_path / "cluster", 1, FULL) as cluster:
+        with pytest.raises(InputError, match=told):
+            run_study(many(), out, engine=Dask(cluster.address))
+        assert n_kept(out) == 0
+        cluster.start_worker()
+        wait_for_workers(cluster, 2)
+        follow = AtFirst(lambda: None)
+        results = run_study(many(), out, on_progress=follow, engine=Dask(cluster.address))
+    assert any("cannot write /scratch/job" in now.now for now in follow.seen)
     assert_same_records(results.folder, expected)
 
 

@@ -74,7 +74,7 @@ def test_drained_nodes_and_cancelled_jobs_change_no_record(
     slurm: Slurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queued, "_STAY_S", 1.0)
-    many = small(lambda text: QUICKLY + text.replace("trials = 2", "trials = 150"))
+    many = small(lambda text: QUICKLY + text.replace("trials = 2", "trials = 60"))
     expected, trouble = run_study(many, tmp_path / "expected", 1), Trouble(slurm)
     results = run_study(many, tmp_path / "out", on_progress=trouble, engine=Queued(profile_of(slurm)))
     assert trouble.cancelled

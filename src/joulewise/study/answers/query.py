@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import accumulate
 from pathlib import Path
 
 import polars as pl
@@ -23,11 +24,15 @@ from joulewise.study.answers.tables import StoredTables, stored_tables
 MOST_CHARACTERS = 2_000
 """Polars follows questions to any depth, and longer ones could take more stack than there is."""
 
-MOST_CASES = 12
-"""Each CASE that is opened and not closed makes Polars read the rest twice."""
+MOST_NESTED = 16
+"""Polars reads what is inside CAST( and many others twice or thrice where it finds a mistake in it, and so do CASE,
+INTERVAL and POSITION: with some thirty of them inside each other it would read for ever."""
 
 _WHERE = "SQL"
-_CASE = re.compile(r"\bcase\b", re.IGNORECASE)
+_READ_AGAIN = re.compile(r"\b(?:case|interval|position)\b", re.IGNORECASE)
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_HIDING = re.compile(r"--|/\*|[\\$`]")
+"""What may hide brackets in other ways than plain quotes do."""
 _SELECTS = re.compile(r"[\s(]*(?:select|with|from)\b", re.IGNORECASE)
 _READERS = re.compile(r"(?:read|scan)_(?:csv|parquet|ipc|nd_?json|json|avro|delta|excel|lines|iceberg)")
 _READS = re.compile(r"^\s*\w+ SCAN \[", re.MULTILINE)
@@ -128,10 +133,19 @@ def _check_text(sql: str) -> None:
         raise InputError(Problem(_WHERE, "found no question", _ALLOWED, _OWN_ADVICE))
     if not _SELECTS.match(sql):
         raise InputError(Problem(_WHERE, f"starts with {sql.split()[0][:40]!r}", _ALLOWED, "start with SELECT or WITH"))
-    if (n_cases := len(_CASE.findall(sql))) > MOST_CASES:
-        raise InputError(Problem(_WHERE, f"found {n_cases} times CASE", f"must be {MOST_CASES} times at most"))
+    if (n_nested := len(_READ_AGAIN.findall(sql)) + _depth(sql)) > MOST_NESTED:
+        found = f"found {n_nested} of brackets inside each other, CASE, INTERVAL and POSITION together"
+        raise InputError(Problem(_WHERE, found, f"must be {MOST_NESTED} at most", "ask in several questions"))
     if reader := _READERS.search(sql.casefold()):
         raise InputError(Problem(_WHERE, f"found {reader[0]}, which reads files", _ALLOWED))
+
+
+def _depth(sql: str) -> int:
+    """How deep brackets lie in each other, or more: where some may be hidden, as if none was closed."""
+    is_hidden = bool(_HIDING.search(sql))
+    text = sql if is_hidden else _QUOTED.sub("", sql)
+    steps = ((character in "([{") - (character in ")]}" and not is_hidden) for character in text)
+    return max(accumulate(steps, lambda depth, step: max(depth + step, 0), initial=0))
 
 
 # --- what is told of mistakes ------------------------------------------------------------------------------------

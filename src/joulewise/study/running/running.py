@@ -7,7 +7,7 @@ import json
 import platform
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -89,7 +89,7 @@ def _all_computed(
     """Have what is missing computed, round by round: all runs that there are then, and how many seconds that took."""
     began = time.perf_counter()
     with ExitStack() as stack:
-        stack.callback(remove_leftovers, store.folder)  # of processes that were ended
+        stack.callback(_tidy, store.folder)
         for work in rounds(study, store):
             counter.begin(work)
             if len(work):
@@ -100,6 +100,12 @@ def _all_computed(
                 _compute(work, engine, counter, cancel)
     counter.end()
     return work.plan, time.perf_counter() - began if counter.progress.n_done else 0.0
+
+
+def _tidy(folder: Path) -> None:
+    """Remove what processes left that were ended, where that is allowed; it is done again before the next run."""
+    with suppress(OSError):
+        remove_leftovers(folder)
 
 
 def _compute(work: Work, engine: Engine, counter: _Counter, cancel: CancelToken) -> None:

@@ -19,7 +19,7 @@ from joulewise.study.spec.run import Run
 from joulewise.study.spec.source import Draw
 from joulewise.study.store.store import DONE, FAILED, Result, Store
 
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 """What ends a study, as no run could be stored."""
 
 
@@ -54,7 +54,7 @@ def _do_run(run: Run, job: Job) -> Result:
     try:
         return _compute(run, job, Store(job.results_folder))
     except OSError as error:
-        if refusal_code(error) in _NO_ROOM:
+        if refusal_code(error) in NO_ROOM:
             raise
         return failure(reason_of(error))
     except Exception as error:  # whatever a user's heuristic raises must not stop the other runs

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from joulewise.files import naming
 from joulewise.reading import check_object, damaged, one_line
 from joulewise.study.store.proofs import gather
 from joulewise.study.store.reading import StoredRow
@@ -47,7 +48,8 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         try:
-            os.fsync(self._file)
+            with naming(self.store.journal_file):
+                os.fsync(self._file)
         finally:
             os.close(self._file)
 
@@ -64,12 +66,14 @@ class Journal:
 
     def _write(self, data: bytes) -> None:
         start = os.lseek(self._file, 0, os.SEEK_CUR)
-        try:
-            while data:
-                data = data[os.write(self._file, data) :]
-        except OSError as error:
-            os.ftruncate(self._file, start)
-            raise OSError(error.errno, error.strerror, str(self.store.journal_file)) from error
+        with naming(self.store.journal_file):
+            try:
+                while data:
+                    data = data[os.write(self._file, data) :]
+            except OSError:
+                os.ftruncate(self._file, start)
+                os.lseek(self._file, start, os.SEEK_SET)
+                raise
 
     def _make_fragment(self) -> None:
         if self._rows:

@@ -13,6 +13,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
+from joulewise.files import naming
 from joulewise.study.spec.run import Run
 from joulewise.study.store.proofs import OF_PROOFS, PROOFS_AT_ONCE, gather
 from joulewise.study.store.store import Store
@@ -91,7 +92,8 @@ def _written(pieces: Iterable[pl.DataFrame], folder: Path) -> list[pl.LazyFrame]
     for number, piece in enumerate(pieces):
         folder.mkdir(parents=True, exist_ok=True)
         paths.append(folder / f"{number}.parquet")
-        piece.write_parquet(paths[-1])
+        with naming(paths[-1]):
+            piece.write_parquet(paths[-1])
     return [pl.scan_parquet(path, glob=False) for path in paths]
 
 

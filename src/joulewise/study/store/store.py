@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from joulewise.errors import InputError, Problem
-from joulewise.files import replacing, sha256_of, write_atomic
+from joulewise.files import is_leftover, replacing, sha256_of, write_atomic
 from joulewise.parquet import seal, sealed
 from joulewise.reading import parsed, read_any_object, read_object
 from joulewise.study.spec.run import Run
@@ -282,7 +282,9 @@ class Store:
         return self.study_file.is_file() and self.study_file.read_bytes() == source.encode()
 
     def _is_in_use(self) -> bool:
-        return self.folder.is_dir() and any(path.name != ".lock" for path in self.folder.iterdir())
+        """Whether anything is there but what a study leaves that was ended before it could mark its folder."""
+        there = self.folder.iterdir() if self.folder.is_dir() else ()
+        return any(path.name != ".lock" and not is_leftover(path) for path in there)
 
 
 def _path_of(marker: Mapping[str, Any]) -> Path:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import os
 import time
 from collections import Counter, deque
 from collections.abc import Iterator
@@ -20,12 +21,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from joulewise.errors import InputError, Problem
-from joulewise.files import sha256_of
+from joulewise.files import refusal_code, sha256_of
 from joulewise.processes import HEED_S
 from joulewise.study.kinds.keeping import forget_worlds
 from joulewise.study.running.engines.engine import DIED, Answer, Engine
 from joulewise.study.running.engines.remote import Lacks, Reply, Versions, answer_in, packed, versions
-from joulewise.study.running.worker import Job, reason_of
+from joulewise.study.running.worker import NO_ROOM, Job, reason_of
 from joulewise.study.store.store import Store
 
 WAITING = "waiting for workers"
@@ -172,7 +173,7 @@ class Dask(Engine):
             self._send(out.job, out.worker, _contents(out.job, reply.hashes))
             return None
         if not isinstance(reply, Reply):
-            self._refuse(out, reply)
+            self._refuse_version(out, reply)
             return None
         Store(out.job.results_folder).add(reply.files)
         return Answer(out.job, reply.results)
@@ -183,17 +184,24 @@ class Dask(Engine):
 
         self._raise_if_gone()
         if isinstance(error, ImportError | AttributeError) or "deserialization" in str(error):
-            self._refuse(out, {"joulewise": f"none that can be used ({' '.join(str(error).split())})"})
+            self._refuse_version(out, {"joulewise": f"none that can be used ({' '.join(str(error).split())})"})
+            return None
+        if isinstance(error, OSError) and (code := refusal_code(error)) in NO_ROOM:
+            place = error.filename or "its scratch folder"
+            self._refuse(
+                out, f"cannot write {place}: {os.strerror(code)}", "", "make room there, or start it elsewhere"
+            )
             return None
         is_dead = isinstance(error, KilledWorker | CancelledError)
         return Answer(out.job, [], DIED if is_dead or not isinstance(error, Exception) else reason_of(error))
 
-    def _refuse(self, out: _Out, found: Versions) -> None:
-        """Give a worker of other versions nothing more, and its job to another one; InputError if there is no other."""
-        advice = "install the same version there"
-        self._refused[out.worker] = Problem(
-            f"worker {out.worker}", f"found {_words(found)}", f"here is {_words(versions())}", advice
-        )
+    def _refuse_version(self, out: _Out, found: Versions) -> None:
+        """Refuse a worker of other versions."""
+        self._refuse(out, f"found {_words(found)}", f"here is {_words(versions())}", "install the same version there")
+
+    def _refuse(self, out: _Out, found: str, allowed: str, advice: str) -> None:
+        """Give a worker that computes nothing no more, and its job to another; who looks next ends if there is none."""
+        self._refused[out.worker] = Problem(f"worker {out.worker}", found, allowed, advice)
         self._waiting.appendleft(out.job)
 
     def _look(self) -> list[Answer]:

@@ -20,6 +20,8 @@ _STAY_S = 60.0
 _IN_VAIN = 3
 """So many jobs that end before a worker of them is there are no accident."""
 _UNKNOWN = "Invalid job id"
+_NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+"""Dask answers questions about itself all the same: at a port that is free, so that schedulers live side by side."""
 _LOOK_THERE = "look at what they printed; log_folder says where, and python must have Joulewise on the nodes"
 _RESUME = "finished runs are kept; mend the profile and run the same study again"
 
@@ -59,7 +61,7 @@ class Queued(Dask):
         import dask_jobqueue
 
         start: Any = getattr(dask_jobqueue, QUEUES[self._profile.kind].cluster)
-        options = {"scheduler_options": {"dashboard_address": None}, "silence_logs": "critical"}
+        options = {"scheduler_options": _NO_DASHBOARD, "silence_logs": "critical"}
         with start(**self._profile.options(), **options) as self._jobs, self._connected(address=self._jobs) as client:
             yield client
 
