@@ -88,7 +88,7 @@ class _Stored:
         yield Note(f"{NOT_CHECKED}: it failed, and {hindrance}" if hindrance else FAILED_BEFORE)
 
     def _of_done(self, run: Run, hindrance: str) -> Iterator[str]:
-        if run.bound != NO_BOUND and f"{run.world_key}.{run.bound}" not in self._proofs:
+        if run.bound != NO_BOUND and (run.world_key, run.bound) not in self._proofs:
             yield "bounds: the proof of the world's bound is missing"
         if run.keep:
             yield from (f"{name}: the table is missing" for name, keys in self._tables.items() if run.key not in keys)
@@ -105,5 +105,5 @@ class _Stored:
         return kept_runs(self.results)
 
     @cached_property
-    def _proofs(self) -> set[str]:
-        return {path.stem for path in (self.results.folder / "bounds").glob("*")}
+    def _proofs(self) -> set[tuple[str, str]]:
+        return set(Store(self.results.folder).proven().iter_rows())
