@@ -71,6 +71,16 @@ def test_a_day_of_50_000_tasks_is_shown_in_a_window() -> None:
     assert "during 15 min in which many arrived" in task_gantt(records).caption
 
 
+def test_the_window_is_one_in_which_something_was_earned() -> None:
+    """Most tasks come while nothing counts yet."""
+    records = days(50_000, n_machines=100)
+    is_early, busiest = pl.col("start_s") < 15_000, pl.col("task") % 5 < 4
+    quiet_later = records.frames["records"].filter(is_early | busiest)
+    earns_later = pl.when(is_early).then(0.0).otherwise("utility").alias("utility")
+    (found,) = bars(with_frames(records, records=quiet_later.with_columns(earns_later)))
+    assert min(bar["x2"] for bar in found) > 15_000 / 3600
+
+
 def test_one_of_some_machines_is_shown_where_there_are_many() -> None:
     records = days(3_000, n_machines=1_000)
     (found,) = bars(records)

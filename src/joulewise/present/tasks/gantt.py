@@ -92,19 +92,24 @@ def _caption(chart: _Chart, n_left: int) -> str:
     every = f" One of {chart.stride} machines is shown." if chart.stride > 1 else ""
     left = f" {count(n_left, 'further run')} not shown." if n_left else ""
     return (
-        f"Which machines ran tasks during {length} in which many arrived. Every rectangle is a run of a task; the more "
-        "utility it earned, the darker. Tasks that were dropped have none. Machines are numbered by their type, which "
-        f"is named beside them where there is room.{every}{left}"
+        f"Which machines ran tasks during {length} in which many arrived that earned something. Every rectangle is a "
+        "run of a task; the more utility it earned, the darker. What completed outside the counted time earned nothing. "
+        "Tasks that were dropped have no rectangle. Machines are numbered by their type, which is named beside them "
+        f"where there is room.{every}{left}"
     )
 
 
 def _runs(records: Records) -> pl.DataFrame:
-    """Every stretch of running of tasks with the keys of its point; those that did not complete have no utility."""
+    """Every stretch of running of tasks with the keys of its point; those that did not complete have no utility.
+
+    A window is chosen by those that earned something, as nothing that completes before the counted time does.
+    """
     tasks = first_kept(records, _RECORDS, _COLUMNS)
     if tasks.is_empty():
         return tasks
+    utility, has_run = pl.col("utility"), pl.col("fate").cast(pl.String) == "ran"
     ran = tasks.filter(pl.col("fate").cast(pl.String).is_in(_RAN)).with_columns(
-        pl.when(pl.col("fate").cast(pl.String) == "ran").then(pl.col("utility")), ready_s=pl.col("arrival_s")
+        pl.when(has_run).then(utility), ready_s=pl.when((utility > 0) | (utility.max() <= 0)).then("arrival_s")
     )
     broken = (first_kept(records, name, _RUN) for name in _BROKEN)
     texts = pl.col("task_type", "machine_type").cast(pl.String)
