@@ -120,7 +120,7 @@ def test_a_reader_looks_again_where_tables_were_merged_meanwhile(
     after, look_back = proofs._tables(store), [before]
     monkeypatch.setattr(proofs, "_tables", lambda _: look_back.pop() if look_back else after)
     looks: list[Callable[[], object]] = [
-        lambda: value(store, 1) == 1, lambda: store.is_proven(key(1), KIND), lambda: store.proven().height == 3,
+        lambda: value(store, 1) == 1, lambda: not store.unproven([(key(1), KIND)]), lambda: store.proven().height == 3,
     ]  # fmt: skip
     for look in looks:
         tabled.cache_clear()
@@ -186,9 +186,8 @@ def test_an_estimate_knows_what_is_proven(tmp_path: Path) -> None:
     run_small(tmp_path)
     store = Store(tmp_path)
     world = store.proven()["world"][0]
-    assert store.is_proven(world, "prices")
-    assert not store.is_proven(world, "trivial")
-    assert not store.is_proven(key(0), "prices")
+    others = [(world, "trivial"), (key(0), "prices")]
+    assert store.unproven([(world, "prices"), *others]) == others
     assert estimate(small(lambda text: text.replace("[0, 0.5]", "[0, 0.25, 0.5]")), tmp_path).n_missing == 4
 
 

@@ -126,7 +126,7 @@ class UtilityKind(Kind):
         worlds = {
             (run.world_key, run.bound): n_tasks[run.key] for run in missing if run.point.decision.parameters.is_certain
         }
-        new = (n for (key, bound), n in worlds.items() if not store.is_proven(key, bound))
+        new = (worlds[bound] for bound in store.unproven(worlds.keys()))
         return runs_s + sum(_BOUND_S * math.pow(n / 1000, 1.5) for n in new)
 
     def judging(self, runs: Sequence[Run], folder: Path) -> float:

@@ -127,7 +127,7 @@ class JobsKind(Kind):
         """The time of one process for the runs, and for reading and bounding each world."""
         n_jobs = self.task_counts(missing, folder)
         worlds = {run.world_key: run for run in missing}
-        new = [run for run in worlds.values() if not store.is_proven(run.world_key, run.bound)]
+        new = [worlds[key] for key, _ in store.unproven([(run.world_key, run.bound) for run in worlds.values()])]
         bounds_s = sum(_bound_s(n_jobs[run.key]) for run in new if run.bound != TRIVIAL)
         reading_s = _READ_S * sum(n_jobs[run.key] for run in worlds.values())
         return bounds_s + reading_s + sum(_run_s(run.point, n_jobs[run.key], folder) for run in missing)

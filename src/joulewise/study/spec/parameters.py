@@ -228,6 +228,8 @@ def read(parameters: type, raw: Mapping[str, Any], where: Where) -> tuple[Any | 
             return None, problems
         rest = {key: raw[key] for key in raw.keys() - wrong}
         found, more = read(parameters, rest, where)
+        if any(each["type"] == "extra_forbidden" for each in errors):  # what it was meant for is not known
+            return found, problems
         return found, problems + [problem for problem in more if any(_is_at(problem, where(key)) for key in rest)]
     return made(parameters, values, raw, where)
 

@@ -15,9 +15,10 @@ from typing import Any
 
 from joulewise.files import naming
 from joulewise.reading import check_object, damaged, one_line
+from joulewise.study.store.folder import SCHEMA_VERSION
 from joulewise.study.store.proofs import gather
 from joulewise.study.store.reading import StoredRow
-from joulewise.study.store.store import SCHEMA_VERSION, Store
+from joulewise.study.store.store import Store
 from joulewise.study.store.tables import raw_table
 
 Row = dict[str, Any]

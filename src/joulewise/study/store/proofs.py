@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from joulewise.study.store.store import Store
+    from joulewise.study.store.folder import Folder
 
 Found = TypeVar("Found")
 
@@ -91,7 +91,7 @@ def proof_in(file: BoundFile) -> Told | None:
     return None
 
 
-def gather(store: Store) -> None:
+def gather(store: Folder) -> None:
     """Move proofs from small files into fragments; one that is no text becomes what no reader takes for a proof."""
     import polars as pl
 
@@ -113,7 +113,7 @@ class _Table(NamedTuple):
     inode: int
 
 
-def _tables(store: Store) -> list[_Table]:
+def _tables(store: Folder) -> list[_Table]:
     """Those of a folder, the newest first; the merged one is looked at last, as fragments go after it is written."""
     found, fragments = [], str(store.fragments)
     names = sorted(filter(_FRAGMENT.fullmatch, os.listdir(fragments)), reverse=True) if store.fragments.is_dir() else ()
@@ -131,13 +131,13 @@ def _told(table: _Table, world: str, kind: str, text: str) -> Told:
 class Tabled:
     """The proofs in the tables of a folder; eight bytes for each are at hand."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Folder) -> None:
         self.store = store
         self._worlds: Mapping[_Table, Worlds] = {}
 
-    def has(self, world: str, kind: str) -> bool:
-        """Whether there is such a proof."""
-        return self._looked(lambda tables: any(True for _ in self._with(tables, world, kind)))
+    def lacking(self, bounds: Collection[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Those of bounds, by world and kind, of which there is no proof."""
+        return self._looked(lambda tables: [each for each in bounds if not any(self._with(tables, *each))])
 
     def find(self, world: str, kind: str) -> Told | None:
         """A proof, or None; InputError where a table is damaged."""
@@ -200,12 +200,12 @@ class Tabled:
 
 
 @lru_cache(maxsize=2)
-def tabled(store: Store) -> Tabled:
+def tabled(store: Folder) -> Tabled:
     """The proofs in the tables of a folder, those of the last ones at hand."""
     return Tabled(store)
 
 
-def _worlds(store: Store, table: _Table) -> Worlds:
+def _worlds(store: Folder, table: _Table) -> Worlds:
     """Those of a table; whoever reads a proof of it looks for its seal."""
     import polars as pl
 
@@ -217,7 +217,7 @@ def _worlds(store: Store, table: _Table) -> Worlds:
 
 
 @lru_cache(maxsize=_TEXTS_AT_HAND)
-def _text(store: Store, table: _Table, world: str, kind: str) -> str | None:
+def _text(store: Folder, table: _Table, world: str, kind: str) -> str | None:
     """A proof in a table, or None; runs on a world follow each other."""
     import polars as pl
 
@@ -226,7 +226,7 @@ def _text(store: Store, table: _Table, world: str, kind: str) -> str | None:
     return str(found[-1]) if len(found) else None
 
 
-def _scanned(store: Store, table: _Table) -> pl.LazyFrame:
+def _scanned(store: Folder, table: _Table) -> pl.LazyFrame:
     """A table that is as it was written; InputError where it is not."""
     import polars as pl
 
@@ -235,5 +235,5 @@ def _scanned(store: Store, table: _Table) -> pl.LazyFrame:
 
 
 @lru_cache(maxsize=1_000)
-def _check(store: Store, table: _Table) -> None:
+def _check(store: Folder, table: _Table) -> None:
     store.schema(Path(table.path))

@@ -7,29 +7,24 @@ changed study computes only what is new; runs that it no longer asks for are set
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from joulewise.errors import InputError, Problem
-from joulewise.files import is_leftover, replacing, sha256_of, write_atomic
-from joulewise.parquet import seal, sealed
+from joulewise.files import is_leftover, sha256_of, write_atomic
 from joulewise.reading import parsed, read_any_object, read_object
 from joulewise.study.spec.run import Run
+from joulewise.study.store.folder import SCHEMA_VERSION, Folder
 from joulewise.study.store.proofs import BOUNDS_FOLDER, BoundFile, Told, bound_files, proof_in, tabled
-from joulewise.study.store.reading import Marker, read_parquet, reading_table
+from joulewise.study.store.reading import Marker
 
 if TYPE_CHECKING:
     import polars as pl
 
 Found = TypeVar("Found")
-
-SCHEMA_VERSION = 4
-"""Raised whenever a file of a results folder changes its meaning."""
 
 MARKER = "study.json"
 _FOLDER_AGAIN = "remove the folder and run the study again"
@@ -38,9 +33,6 @@ NO_BOUND = "none"
 """The bound of runs for which none is proven."""
 OF_COMPUTING = ("run_at", "seconds", "machine", "python")
 """What the marker says of computing alone, which does not change where nothing is computed."""
-
-_ROWS_AT_ONCE = 20_000
-"""Of a table that need not fit into memory: whoever reads it has a few such groups of rows at a time."""
 
 Tables = Mapping[str, "pl.DataFrame"]
 """Detail tables of one run, by their names."""
@@ -59,10 +51,8 @@ class Owner:
 
 
 @dataclass(frozen=True)
-class Store:
+class Store(Folder):
     """The files of one results folder."""
-
-    folder: Path
 
     @property
     def runs_file(self) -> Path:
@@ -84,25 +74,6 @@ class Store:
     def journal_file(self) -> Path:
         """The newest rows, a line each."""
         return self.fragments / "journal.jsonl"
-
-    @property
-    def fragments(self) -> Path:
-        """What is not merged yet."""
-        return self.folder / "fragments"
-
-    def fragment_files(self, of: str = "") -> list[Path]:
-        """Rows that are not merged yet, of runs or of what the names begin with, from the oldest on."""
-        return sorted(self.fragments.glob(f"{of}[0-9]*.parquet"))
-
-    def next_fragment(self, of: str = "") -> Path:
-        """Where the next ones go."""
-        numbers = [int(path.stem.removeprefix(of)) for path in self.fragment_files(of)]
-        return self.fragments / f"{of}{max(numbers, default=0) + 1:06}.parquet"
-
-    @property
-    def bounds_file(self) -> Path:
-        """Proofs of bounds: world, kind and what a file of its own would hold, by world."""
-        return self.folder / "bounds.parquet"
 
     def proof_file(self, world_key: str, kind: str) -> Path:
         """The proof of a bound until it is gathered into a table."""
@@ -202,42 +173,6 @@ class Store:
         marker = {"schema_version": SCHEMA_VERSION, "name": owner.name, "is_finished": is_finished, **details}
         write_atomic(self.folder / MARKER, json.dumps(marker, indent=2) + "\n")
 
-    def write_table(self, path: Path, table: pl.DataFrame) -> None:
-        """Store a table as Parquet, with the schema version in its metadata, sealed by its place in the folder."""
-        buffer = io.BytesIO()
-        table.write_parquet(buffer, metadata={"schema_version": str(SCHEMA_VERSION)})
-        write_atomic(path, sealed(buffer.getvalue(), self._name(path)))
-
-    def sink_table(self, path: Path, table: pl.LazyFrame, rows_at_once: int = _ROWS_AT_ONCE) -> None:
-        """Store a table that need not fit into memory, likewise."""
-        with replacing(path) as temporary:
-            about = {"schema_version": str(SCHEMA_VERSION)}
-            table.sink_parquet(temporary, metadata=about, row_group_size=rows_at_once)
-            seal(temporary, self._name(path))
-
-    def read_table(
-        self, path: Path, columns: Iterable[str] | None = None, *, must_be_sealed: bool = True
-    ) -> pl.DataFrame:
-        """A stored table, or those of these columns that it has; InputError when it is missing or damaged.
-
-        Where it `must_be_sealed`, one that is not as `write_table` wrote it is damaged as well.
-        """
-        return read_parquet(path, columns, self._name(path) if must_be_sealed else "")
-
-    @contextmanager
-    def reading(self, path: Path, *, must_be_sealed: bool = True) -> Iterator[pl.LazyFrame]:
-        """A stored table for a block that reads what it needs of it; InputError as `read_table` raises it."""
-        with reading_table(path, self._name(path) if must_be_sealed else "") as table:
-            yield table
-
-    def schema(self, path: Path) -> pl.Schema:
-        """The columns of a stored table; InputError when it is missing, damaged, or not as it was written."""
-        with self.reading(path) as table:
-            return table.collect_schema()
-
-    def _name(self, path: Path) -> str:
-        return path.relative_to(self.folder).as_posix()
-
     def read_proof(self, world_key: str, kind: str, parse: Callable[[Any], Found]) -> Found | None:
         """The stored proof of a world's bound of a kind, as `parse` makes it of JSON values, or None."""
         told = self.told_proof(world_key, kind)
@@ -248,9 +183,9 @@ class Store:
         file = BoundFile(self.proof_file(world_key, kind), world_key, kind)
         return proof_in(file) or tabled(self).find(world_key, kind)
 
-    def is_proven(self, world_key: str, kind: str) -> bool:
-        """Whether there is a proof."""
-        return self.proof_file(world_key, kind).is_file() or tabled(self).has(world_key, kind)
+    def unproven(self, bounds: Collection[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Those of bounds, by world and kind, that are not proven yet."""
+        return [each for each in tabled(self).lacking(bounds) if not self.proof_file(*each).is_file()]
 
     def proven(self) -> pl.DataFrame:
         """All that is proven, by `world` and `kind`."""

@@ -141,7 +141,7 @@ class ManagedKind(Kind):
             return n_tasks[run.key], n_pstates[run.point.system]
 
         worlds = {(run.world_key, run.bound): run for run in missing if run.bound != TRIVIAL}
-        new = [run for (key, bound), run in worlds.items() if not store.is_proven(key, bound)]
+        new = (worlds[bound] for bound in store.unproven(worlds.keys()))
         return sum(map(bound_s, new)) + sum(run_s(run) + _KEPT_S * run.keep for run in missing)
 
     def judging(self, runs: Sequence[Run], folder: Path) -> float:
