@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -42,6 +42,7 @@ def look(results: Results, runs: Plan) -> Sight:
     while piece := list(islice(left, PIECE_ROWS)):
         rows = results.scan().slice(len(sight.can), len(piece)).collect()
         labels = judge_cells(rows, said_table(piece))
+        stored.look_for_proofs(piece)
         for run, row, wrong in zip(piece, rows.iter_rows(named=True), labels, strict=True):
             stored.look_at(run, row, tuple(wrong), sight)
     return sight
@@ -73,6 +74,13 @@ class _Stored:
     """What is stored of runs besides their rows."""
 
     results: Results
+    _unproven: set[tuple[str, str]] = field(default_factory=set)
+
+    def look_for_proofs(self, runs: Iterable[Run]) -> None:
+        """See which bounds of the next runs are not proven."""
+        self._unproven.clear()
+        bounds = {(run.world_key, run.bound) for run in runs if run.bound != NO_BOUND}
+        self._unproven.update(Store(self.results.folder).unproven(bounds))
 
     def look_at(self, run: Run, row: Mapping[str, Any], wrong: tuple[str, ...], sight: Sight) -> None:
         """Add what is seen of the next run."""
@@ -88,7 +96,7 @@ class _Stored:
         yield Note(f"{NOT_CHECKED}: it failed, and {hindrance}" if hindrance else FAILED_BEFORE)
 
     def _of_done(self, run: Run, hindrance: str) -> Iterator[str]:
-        if run.bound != NO_BOUND and (run.world_key, run.bound) not in self._proofs:
+        if (run.world_key, run.bound) in self._unproven:
             yield "bounds: the proof of the world's bound is missing"
         if run.keep:
             yield from (f"{name}: the table is missing" for name, keys in self._tables.items() if run.key not in keys)
@@ -103,7 +111,3 @@ class _Stored:
     @cached_property
     def _kept(self) -> set[str]:
         return kept_runs(self.results)
-
-    @cached_property
-    def _proofs(self) -> set[tuple[str, str]]:
-        return set(Store(self.results.folder).proven().iter_rows())
