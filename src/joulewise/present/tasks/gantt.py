@@ -94,8 +94,8 @@ def _caption(chart: _Chart, n_left: int) -> str:
     return (
         f"Which machines ran tasks during {length} in which many arrived that earned something. Every rectangle is a "
         "run of a task; the more utility it earned, the darker. What completed outside the counted time earned "
-        "nothing. Tasks that were dropped have no rectangle. Machines are numbered by their type, which is named beside "
-        f"them where there is room.{every}{left}"
+        "nothing. Tasks that were dropped have no rectangle. Machines are numbered by their type, named beside them "
+        f"where there is room.{every}{left}"
     )
 
 
