@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,6 +80,40 @@ def test_only_runs_that_a_worker_dies_of_fail(size: int, n_workers: int, *, toge
     assert errors(engine, jobs_of(size)) == EXPECTED
     tries = Counter(run.key for job in engine.given for run in job.runs)
     assert max(tries.values()) <= size.bit_length() - 1 + 3
+
+
+class Breaking(ProcessPoolExecutor):
+    """The first of these loses a process between its second and third job, and leaves what it has unanswered."""
+
+    n_made = 0
+
+    def __init__(self, *_: object, **__: object) -> None:
+        super().__init__(1)
+        Breaking.n_made += 1
+        self.is_first, self.n_given = Breaking.n_made == 1, 0
+
+    def submit(self, call: Any, *arguments: Any, **_: Any) -> Future[Any]:  # type: ignore[override]
+        self.n_given += 1
+        if self.is_first and self.n_given == 3:
+            raise BrokenProcessPool
+        future: Future[Any] = Future()
+        if not self.is_first or self.n_given == 1:
+            future.set_result(call(*arguments))
+        return future
+
+
+def test_a_pool_that_breaks_while_jobs_are_given_loses_only_what_is_not_computed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(processes, "do", do_or_die)
+    monkeypatch.setattr(processes, "ProcessPoolExecutor", Breaking)
+    jobs = [Job((run,), Path(), Path()) for run in RUNS[1:4]]
+    with Processes(2) as engine:
+        for job in jobs:
+            engine.submit(job)
+        answers = [*engine.answers(), *engine.answers()]
+    assert Breaking.n_made == 2
+    assert [(answer.job, answer.lost) for answer in answers] == [(jobs[0], ""), (jobs[1], DIED), (jobs[2], "")]
 
 
 @pytest.mark.thorough("starts processes anew two dozen times")
