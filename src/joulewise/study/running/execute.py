@@ -15,7 +15,7 @@ Look = Callable[[], None]
 """Is called now and then; what it raises ends the work."""
 
 _TRIES = 3
-"""A run that was lost with so many workers, the last time while nothing else was done, is the reason."""
+"""A run that was lost with so many workers, the last time while nothing else was computed, is the reason."""
 
 
 def execute(jobs: Iterator[Job], engine: Engine, take: Take, look: Look) -> None:
@@ -34,12 +34,14 @@ class _Queue:
     """The jobs that are to be computed, in order, but for those that wait.
 
     Jobs of a world whose bound is being proven wait for that, so that it is proven once. A job that was lost with its
-    worker is done again in smaller ones, and at last each run alone, so that it is known which one a worker dies of.
+    worker is done again in halves, which nothing is held against, and at last each run alone: an engine may lose jobs
+    that were out beside the one a worker died of, and only a run that is lost alone is known to be that one.
     """
 
     jobs: Iterator[Job]
     engine: Engine
     n_out: int = 0
+    is_alone: bool = False
     ready: deque[Job] = field(default_factory=deque)
     alone: deque[Job] = field(default_factory=deque)
     opening: dict[str, list[Job]] = field(default_factory=dict)
@@ -50,30 +52,30 @@ class _Queue:
 
     def fill(self) -> None:
         """Give the engine as many jobs as it should have."""
-        while self.n_out < self.engine.n_ahead and self._next_is_there():
+        while not self.is_alone and self.n_out < self.engine.n_ahead and self._next_is_there():
             self._submit(self.ready.popleft())
         if not self.n_out:
+            self.is_alone = True
             self._submit(self.alone.popleft())
 
     def done(self, answer: Answer) -> Answer | None:
         """The answer to be passed on, if a job need not be done again."""
         self.n_out -= 1
-        job = answer.job
-        if not answer.lost:
-            self._opened(job)
-            return answer
-        again = replace(job, n_lost=job.n_lost + 1)
+        was_alone, self.is_alone = self.is_alone, False
+        if answer.lost and not was_alone:
+            self._try_again(answer.job)
+            return None
+        self._opened(answer.job)
+        return Answer(answer.job, [failure(answer.lost)]) if answer.lost else answer
+
+    def _try_again(self, job: Job) -> None:
+        """Have a lost job done in halves, or its only run once more."""
         if len(job.runs) > 1:
             middle = len(job.runs) // 2
-            self.ready += [replace(again, runs=job.runs[:middle]), replace(again, runs=job.runs[middle:], opens=False)]
-        elif again.n_lost < _TRIES - 1:
-            self.ready.append(again)
-        elif again.n_lost < _TRIES:
-            self.alone.append(again)
-        else:
-            self._opened(job)
-            return Answer(job, [failure(answer.lost)])
-        return None
+            self.ready += [replace(job, runs=job.runs[:middle]), replace(job, runs=job.runs[middle:], opens=False)]
+            return
+        again = replace(job, n_lost=job.n_lost + 1)
+        (self.ready if again.n_lost < _TRIES - 1 else self.alone).append(again)
 
     def _submit(self, job: Job) -> None:
         self.engine.submit(job)

@@ -22,6 +22,7 @@ class Processes(Engine):
         self._pool: ProcessPoolExecutor | None = None
         self._children: list[BaseProcess] = []
         self._pending: dict[Future[list[Result]], Job] = {}
+        self._left: list[Answer] = []
 
     @property
     def n_workers(self) -> int:
@@ -41,6 +42,22 @@ class Processes(Engine):
 
     def submit(self, job: Job) -> None:
         """Give a job to the pool, which starts a process for it where one is wanting."""
+        try:
+            self._give(job)
+        except BrokenProcessPool:  # a process died since the last look
+            self._break()
+            self._give(job)
+
+    def answers(self) -> list[Answer]:
+        """What came back, or was lost because a process died."""
+        ready, _ = wait(self._pending, 0 if self._left else HEED_S, FIRST_COMPLETED)
+        if any(isinstance(future.exception(), BrokenProcessPool) for future in ready):
+            self._break()
+            ready = set()
+        left, self._left = self._left, []
+        return [*left, *map(self._answer, ready)]
+
+    def _give(self, job: Job) -> None:
         if self._pool is None:
             self._pool = ProcessPoolExecutor(
                 self._n_workers, multiprocessing.get_context("spawn"), initializer=follow_parent
@@ -50,18 +67,18 @@ class Processes(Engine):
             self._pending[self._pool.submit(do, job)] = job
         self._children += children
 
-    def answers(self) -> list[Answer]:
-        """What came back, or was lost because a process died."""
-        ready, _ = wait(self._pending, HEED_S, FIRST_COMPLETED)
-        answers = [self._answer(future) for future in ready]
-        if any(answer.lost for answer in answers):
-            answers += [self._answer(future) for future in list(self._pending)]  # which ends at once
-            self._pool = None
-        return answers
+    def _break(self) -> None:
+        """Let go of a pool of which a process died: what is pending is lost unless it is computed.
+
+        Nothing is waited for: what was given or started while the pool broke may never be answered, or never end.
+        """
+        end(self._children)
+        self._left += [self._answer(future) for future in list(self._pending)]
+        self._pool = None
 
     def _answer(self, future: Future[list[Result]]) -> Answer:
         job = self._pending.pop(future)
         try:
-            return Answer(job, future.result())
-        except BrokenProcessPool:
+            return Answer(job, future.result(timeout=0))
+        except (BrokenProcessPool, TimeoutError):
             return Answer(job, [], DIED)
