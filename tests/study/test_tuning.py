@@ -128,6 +128,8 @@ def test_what_was_chosen_is_compared_by_the_trials_that_judge(tmp_path: Path) ->
     assert found.settings.filter(setting="system.pace")["values"].to_list() == ["0.8", "0.5"]
     means = results.summary().filter(metric="mean_wait_s")["mean"].to_list()
     assert found.differences["mean"].to_list() == pytest.approx(means)
+    n_tuning = results.runs.filter(stage="tune").height
+    assert any(f"were tuned by {n_tuning} runs, which are left out" in note for note in found.notes)
 
 
 def test_an_interruption_changes_nothing_and_more_judging_tunes_nothing_anew(tmp_path: Path) -> None:

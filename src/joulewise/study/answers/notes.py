@@ -33,6 +33,7 @@ def notes_of(sides: Sequence[Side], pairs: pl.DataFrame, points: Sequence[pl.Dat
         yield from _left_out(sides[0], side, own)
         yield from _alone(sides[0], side, own, points[0], points[sides.index(side)])
     yield from _failed(sides)
+    yield from _tuned(sides)
     yield from _stopped(sides)
     yield from _versions(sides)
 
@@ -91,6 +92,16 @@ def _failed(sides: Sequence[Side]) -> Iterator[str]:
             yield (
                 f"Left out, as they failed: {count(side.n_failed, 'run')} of {side.label}. If they failed for what is "
                 "compared, the rest is no fair sample."
+            )
+
+
+def _tuned(sides: Sequence[Side]) -> Iterator[str]:
+    """Trials that chose values, which judge nothing."""
+    for side in sides:
+        if n := side.n_tuning:
+            yield (
+                f"Values of {side.label} were tuned by {count(n, 'run')}, which are left out: what was chosen is "
+                "compared by other trials."
             )
 
 
