@@ -109,8 +109,8 @@ def _stopped(sides: Sequence[Side]) -> Iterator[str]:
     """Trials whose number follows from what came out."""
     if stopped := [side.label for side in sides if side.results.study.until]:
         yield (
-            f"The trials of {' and '.join(stopped)} stopped by themselves. Intervals and p are as if their number had "
-            "been given, so they are a little too sure."
+            f"The trials of {' and '.join(stopped)} stopped by themselves. Intervals and p are sequential: they hold "
+            "at every look together, and are wider for it."
         )
 
 
