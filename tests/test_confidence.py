@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from joulewise.confidence import CONFIDENCE, error_at_look, looks, student_quantile
+from joulewise.confidence import CONFIDENCE, error_at_look, looks, share_at_look, student_quantile
+from joulewise.study.answers.inference import ALPHA, paired
 from joulewise.study.answers.statistics import Error, at_looks, once
 
 LOOKS = list(islice(looks(), 9))
@@ -68,3 +70,21 @@ def test_ours_hold_although_the_best_is_chosen_by_what_came_out() -> None:
     assert told_apart(values, once) > 0.4
     assert told_apart(values, lambda n, _n_among: error_at_look(n)) > 0.05  # looks alone are not enough
     assert told_apart(values, at_looks) < 0.05
+
+
+def test_differences_that_are_compared_hold_although_trials_stopped_when_the_sign_was_known() -> None:
+    """The true difference is 0.3 standard deviations, and what is compared are the trials up to where they stopped."""
+    values, truth = np.random.default_rng(3).normal(0.3, size=(N_DRAWS, LOOKS[-1])), 0.3
+    is_open, n_missed, n_plainly = np.ones(N_DRAWS, bool), 0, 0
+    for n in LOOKS:
+        seen, look = values[is_open, :n], np.full(is_open.sum(), float(n))
+        plain = paired(look, seen.mean(1), seen.std(1, ddof=1))
+        ours = replace(plain, share=share_at_look(n))
+        stops = (ours.p() <= ALPHA) | (n == LOOKS[-1])
+        off = np.abs(plain.difference - truth)[stops]
+        n_missed += int((off > ours.half(CONFIDENCE)[stops]).sum())
+        n_plainly += int((off > plain.half(CONFIDENCE)[stops]).sum())
+        is_open[np.flatnonzero(is_open)[stops]] = False
+    assert not is_open.any()
+    assert n_plainly > 0.1 * N_DRAWS
+    assert n_missed < 0.05 * N_DRAWS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cache
 
 CONFIDENCE = 0.95
 
@@ -31,11 +32,17 @@ def looks() -> Iterator[int]:
         n = math.ceil(_GROWTH * n)
 
 
-def error_at_look(n: int) -> float:
-    """What an interval after n values may miss by, so that those at all looks together miss with a chance of 5 %.
+@cache
+def share_at_look(n: int) -> float:
+    """The share of the error that an interval after n values gets, so that those at all looks together get all of it.
 
-    The look with number k gets 6 / (pi k)^2 of the 5 %, which sum to all of it. So it does not matter by which rule
-    one stops at a look: the chance that any of the intervals misses is bounded by the sum.
+    The look with number k gets 6 / (pi k)^2, which sum to one. So it does not matter by which rule one stops at a look:
+    the chance that any of the intervals misses is bounded by the sum.
     """
     number = next(number for number, size in enumerate(looks(), 1) if size >= n)
-    return (1 - CONFIDENCE) * 6 / (math.pi * number) ** 2
+    return 6 / (math.pi * number) ** 2
+
+
+def error_at_look(n: int) -> float:
+    """What an interval after n values may miss by, so that those at all looks together miss with a chance of 5 %."""
+    return (1 - CONFIDENCE) * share_at_look(n)

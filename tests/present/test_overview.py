@@ -12,6 +12,7 @@ from joulewise.study import open_results
 from joulewise.study.answers import overview
 from joulewise.study.answers.overview import Overview
 from tests.strategies.calling import call
+from tests.strategies.made_results import made_results
 from tests.strategies.small import TEXT
 
 Capture = pytest.CaptureFixture[str]
@@ -50,6 +51,14 @@ def test_the_best_points_come_first(folder: Path) -> None:
     summary = results.summary().filter(pl.col("metric") == found.metrics[0].name).sort("mean", descending=True)
     best = found.best(2).filter(pl.col("metric") == found.metrics[0].name)
     assert best["mean"].to_list() == pytest.approx(summary["mean"].head(2).to_list())
+
+
+def test_intervals_of_trials_that_stopped_by_themselves_are_sequential() -> None:
+    stops = {"trials = 10": 'trials = "until 0.5 %, at most 8"'}
+    results = made_results(lambda run: {"possible_percent": run.trial + run.seed}, stops)
+    summary, found = results.summary().sort(results.axes), Overview(results)
+    assert found.means(results.axes, "possible_percent").equals(summary.drop("metric"))
+    assert found.best().sort(results.axes).equals(summary)
 
 
 @pytest.mark.usefixtures("few")

@@ -384,9 +384,43 @@ def test_a_key_is_chosen_once(small_results: Path) -> None:
 # --- trials that stop by themselves -----------------------------------------------------------------------------------
 
 
-def test_trials_that_stopped_by_themselves_are_cautioned_against() -> None:
-    b = study("b", changes={TEN: 'trials = "until 0.5 %, at most 10"'})
-    found = compare(study("a"), b)
-    trials = found.settings.filter(pl.col("setting") == "trials")["values"].to_list()
-    assert trials == ["10", "until 0.5 %, at most 10"]
-    assert any("The trials of b stopped by themselves" in note for note in found.notes)
+STOPS = 'trials = "until 0.5 %, at most 12"'
+AT_FIRST_LOOK = 6 / np.pi**2
+
+
+def test_pairs_of_trials_that_stopped_by_themselves_get_the_error_of_their_look() -> None:
+    a, b = study("a", changes=ONE), study("b", 0.1, ONE | {TEN: STOPS})
+    for found, stopped in (
+        (compare(a, b), "b"),
+        (compare(b, a), "b"),
+        (compare(b, study("c", 0.1, ONE | {TEN: STOPS})), "b and c"),
+    ):
+        row = row_of(found)
+        values = found.values(METRIC).collect().sort("trial")
+        ours, base = (values.filter(is_base=is_base)["value"].to_numpy() for is_base in (False, True))
+        oracle = stats.ttest_rel(ours, base)
+        low, high = oracle.confidence_interval(1 - 0.05 * AT_FIRST_LOOK)
+        assert (row["n"], row["p"]) == (5, pytest.approx(min(oracle.pvalue / AT_FIRST_LOOK, 1)))
+        assert (row["low"], row["high"], row["all_low"], row["all_high"]) == pytest.approx((low, high) * 2)
+        assert any(f"The trials of {stopped} stopped by themselves. Intervals and p are seq" in n for n in found.notes)
+
+
+@pytest.mark.parametrize(("trials", "share"), [(TEN, AT_FIRST_LOOK), (STOPS, AT_FIRST_LOOK**2)])
+def test_independent_trials_may_stop_at_any_two_looks(trials: str, share: float) -> None:
+    a, b = study("a", changes=ONE | {TEN: STOPS}), study("b", 0.1, ONE | {TEN: f"{trials}\nseed = 3"})
+    oracle = stats.ttest_ind(values_of(b), values_of(a), equal_var=False)
+    low, high = oracle.confidence_interval(1 - 0.05 * share)
+    row = row_of(compare(a, b))
+    assert (row["p"], row["low"], row["high"]) == pytest.approx((min(oracle.pvalue / share, 1), low, high))
+
+
+def test_the_only_run_of_a_point_without_chance_stops_nowhere() -> None:
+    fixed = made_results(lambda _: {METRIC: 40.0}, {'"small"': '"fixed"', TEN: STOPS}, NOT_RANDOM)
+    drawing = made_results(earning(), {'"small"': '"drawing"'}, DRAWING)
+    oracle = stats.ttest_1samp(drawing.runs[METRIC].to_numpy(), 40)
+    assert row_of(compare(fixed, drawing, metrics=[METRIC]))["p"] == pytest.approx(oracle.pvalue)
+
+
+def test_what_was_asked_for_is_told_where_trials_stop_by_themselves() -> None:
+    trials = compare(study("a"), study("b", changes={TEN: STOPS})).settings.filter(pl.col("setting") == "trials")
+    assert trials["values"].to_list() == ["10", "until 0.5 %, at most 12"]

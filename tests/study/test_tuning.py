@@ -12,7 +12,9 @@ import pytest
 from joulewise.errors import InputError
 from joulewise.present.results import write_report
 from joulewise.study import Progress, Study, compare, open_results, run_study
+from joulewise.study.answers.export import to_export
 from joulewise.study.answers.rounds import first_shares, next_shares
+from joulewise.study.answers.tables import stored_tables
 from joulewise.study.answers.tuned import tuning_means
 from joulewise.study.running.estimate import estimate
 from joulewise.study.spec.trials import FIRST_TUNING, Share
@@ -120,6 +122,18 @@ def test_the_slowest_counter_is_chosen_for_each_rule_and_judged_by_other_trials(
     assert "which tuned nothing" in page
 
 
+def test_details_are_kept_of_trials_that_judge_and_an_export_says_so(tmp_path: Path) -> None:
+    study = queue("2", system=PACES, change=lambda text: 'keep = "all"' + text + TUNE)
+    results = run_study(study, tmp_path / "results", 1)
+    kept = stored_tables(results.folder).scan("visits").select("run").collect()["run"]
+    assert set(kept) == set(results.judged["run"])
+    to_export(results.folder, "parquet", tmp_path).write()
+    visits = pl.read_parquet(tmp_path / "visits.parquet")
+    assert visits.columns[: len(study.axes) + 3] == ["run", *study.axes, "trial", "stage"]
+    assert visits["stage"].unique().to_list() == ["judge"]
+    assert pl.read_csv(tmp_path / "columns.csv").filter(column="stage").height == 1
+
+
 def test_what_was_chosen_is_compared_by_the_trials_that_judge(tmp_path: Path) -> None:
     plain = run_study(queue("6", system="pace = 0.8"), tmp_path / "plain", 1)
     results = run_study(tuned(), tmp_path / "tuned", 1)
@@ -128,6 +142,8 @@ def test_what_was_chosen_is_compared_by_the_trials_that_judge(tmp_path: Path) ->
     assert found.settings.filter(setting="system.pace")["values"].to_list() == ["0.8", "0.5"]
     means = results.summary().filter(metric="mean_wait_s")["mean"].to_list()
     assert found.differences["mean"].to_list() == pytest.approx(means)
+    n_tuning = results.runs.filter(stage="tune").height
+    assert any(f"were tuned by {n_tuning} runs, which are left out" in note for note in found.notes)
 
 
 def test_an_interruption_changes_nothing_and_more_judging_tunes_nothing_anew(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 import polars as pl
 
+from joulewise.confidence import share_at_look
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.study.answers import inference, trials
 from joulewise.study.answers.inference import ALPHA, Estimates
@@ -39,7 +40,8 @@ class Comparison:
     study and the `base_mean` over `n` and `n_base` trials, their `difference` with its 95 % interval, `low` and `high`;
     `all_low` and `all_high`, so wide that all such intervals hold together with 95 %; the difference in `percent` of
     the base, a standardised `effect`, the chance `p` alone and `holm_p` among all rows, `verdict`, and `reason` where
-    there is no interval. `notes` say what a reader has to know of it.
+    there is no interval. Where trials stop by themselves, intervals and chances hold at all looks together. `notes` say
+    what a reader has to know of it.
     """
 
     sides: tuple[Side, ...]
@@ -85,7 +87,7 @@ def compare(*studies: Studied, metrics: Sequence[str] = ()) -> Comparison:
         met.append(trials.meet(sides[0], side, matched(sides[0], side, base, points), n_before))
     table = pl.concat(meeting.pairs for meeting in met)
     found = pl.concat([meeting.measured(metric) for meeting in met for metric in chosen])
-    differences = _told(table, found, chosen)
+    differences = _told(found.join(table, on=PAIR, maintain_order="left"), chosen, sides)
     told = _keys_told(sides, [base, *others], table)
     shown = table.select(STUDY, *told, PAIRING, "n_pairs", "n_same_world", "n_runs", "n_base_runs")
     notes = tuple(notes_of(sides, table, [base, *others]))
@@ -137,12 +139,10 @@ def _keys_told(sides: Sequence[Side], points: Sequence[pl.DataFrame], table: pl.
 # --- how sure it is -----------------------------------------------------------------------------------------------
 
 
-def _told(table: pl.DataFrame, found: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
+def _told(found: pl.DataFrame, metrics: Sequence[str], sides: Sequence[Side]) -> pl.DataFrame:
     """What was measured, with intervals, effects, chances and verdicts; by metric, then by pair."""
     place = {metric: at for at, metric in enumerate(metrics)}
-    rows = found.join(table, on=PAIR, maintain_order="left").with_columns(
-        _at=pl.col("metric").replace_strict(place, return_dtype=pl.Int64)
-    )
+    rows = found.with_columns(_share(sides), _at=pl.col("metric").replace_strict(place, return_dtype=pl.Int64))
     rows = rows.sort("_at", PAIR).with_columns(_no_rounding())
     estimates = _estimates(rows)
     p, half, half_of_all = estimates.p(), estimates.half(1 - ALPHA), estimates.half_of_all()
@@ -155,6 +155,24 @@ def _told(table: pl.DataFrame, found: pl.DataFrame, metrics: Sequence[str]) -> p
     columns = (pl.Series(name, values, dtype=pl.Float64).fill_nan(None) for name, values in numbers.items())
     percent = percent_of("difference", "base_mean")
     return rows.with_columns(*columns, percent=percent).with_columns(_reason()).with_columns(_verdict())
+
+
+def _share(sides: Sequence[Side]) -> pl.Expr:
+    """The share of the error that an interval gets: that of the look at which trials stopped by themselves, or all.
+
+    Pairs have one number of trials. Independent trials may stop at any two looks, each of which has its share.
+    """
+    stopping = [side.label for side in sides if side.results.study.until]
+    if not stopping:
+        return pl.lit(1.0).alias("_share")
+    stops = pl.col(STUDY).is_in(stopping) & ~pl.col("is_fixed")
+    base_stops = pl.lit(sides[0].label in stopping) & ~pl.col("is_base_fixed")
+    share, base_share = (
+        pl.when(is_stopped).then(pl.col(n).map_elements(share_at_look, pl.Float64)).otherwise(1.0)
+        for n, is_stopped in (("n", stops), ("n_base", base_stops))
+    )
+    of_pairs = pl.min_horizontal(share, base_share)
+    return pl.when(pl.col(PAIRING) == UNPAIRED).then(share * base_share).otherwise(of_pairs).alias("_share")
 
 
 def _no_rounding() -> Iterator[pl.Expr]:
@@ -175,7 +193,8 @@ def _estimates(rows: pl.DataFrame) -> Estimates:
     apart = inference.welch(n, deviation, n_base, base_deviation, difference)
     is_apart = (rows[PAIRING] == UNPAIRED).to_numpy()
     names = ("error", "freedom", "effect")
-    return Estimates(difference, *(np.where(is_apart, getattr(apart, name), getattr(both, name)) for name in names))
+    chosen = (np.where(is_apart, getattr(apart, name), getattr(both, name)) for name in names)
+    return Estimates(difference, *chosen, share=rows["_share"].to_numpy())
 
 
 def _reason() -> pl.Expr:

@@ -17,6 +17,7 @@ from joulewise.files import replacing, sha256_of, write_atomic
 from joulewise.reading import damaged, read_any_object
 from joulewise.study.answers.tables import RUN, ShownColumn, StoredTables, stored_tables
 from joulewise.study.spec.column import BOUNDS, RUNS
+from joulewise.study.spec.trials import STAGE
 
 FOLDER = "export"
 _MARKER = "export.json"
@@ -133,7 +134,7 @@ class Export:
         return f"{name}.{self.kind}"
 
     def _table(self, name: str) -> pl.LazyFrame:
-        """A detail table with the values that the study swept and the trial, a row for each point of a run."""
+        """A detail table with the point and trial of its run, a row for each point of a run."""
         runs = self.tables.scan(RUNS).select(RUN, *self._point)
         details = self.tables.scan(name)
         own = [column for column in details.collect_schema().names() if column != RUN]
@@ -143,8 +144,8 @@ class Export:
 
     @property
     def _point(self) -> list[str]:
-        """The columns that say which point and trial a run is of."""
-        return [*self.tables.study.axes, "trial"]
+        """The columns that say which point and trial a run is of, and what for where some trials tune."""
+        return [*self.tables.study.axes, "trial", *([STAGE] if self.tables.study.tuning else [])]
 
     def _bytes_of(self, name: str) -> float:
         """The length of some rows as text, or of the stored files, taken as that of all."""

@@ -20,25 +20,30 @@ ALPHA = 1 - CONFIDENCE
 
 @dataclass(frozen=True)
 class Estimates:
-    """Differences with their standard errors, degrees of freedom and standardised effects; arrays of one length."""
+    """Differences with their standard errors, degrees of freedom and standardised effects; arrays of one length.
+
+    Where trials stop by themselves, each gets a `share` of the error, so that it holds at all looks together.
+    """
 
     difference: Floats
     error: Floats
     freedom: Floats
     effect: Floats
+    share: Floats | float = 1.0
 
     def p(self) -> Floats:
         """The chance of a difference at least so large, to either side, where there is none."""
         from scipy.special import stdtr  # scipy.stats would cost a second of every start
 
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(2 * stdtr(self.freedom, -np.abs(self.difference / self.error)))
+            p = 2 * stdtr(self.freedom, -np.abs(self.difference / self.error))
+        return np.minimum(p / self.share, 1.0)
 
     def half(self, confidence: float) -> Floats:
         """Half of the interval that holds each difference with this probability."""
         from scipy.special import stdtrit
 
-        return np.asarray(stdtrit(self.freedom, 0.5 + confidence / 2) * self.error)
+        return np.asarray(stdtrit(self.freedom, 1 - (1 - confidence) * self.share / 2) * self.error)
 
     def half_of_all(self) -> Floats:
         """Half of the intervals that hold all differences together with 95 %, after Bonferroni."""

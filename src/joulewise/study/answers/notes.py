@@ -33,6 +33,7 @@ def notes_of(sides: Sequence[Side], pairs: pl.DataFrame, points: Sequence[pl.Dat
         yield from _left_out(sides[0], side, own)
         yield from _alone(sides[0], side, own, points[0], points[sides.index(side)])
     yield from _failed(sides)
+    yield from _tuned(sides)
     yield from _stopped(sides)
     yield from _versions(sides)
 
@@ -94,12 +95,22 @@ def _failed(sides: Sequence[Side]) -> Iterator[str]:
             )
 
 
+def _tuned(sides: Sequence[Side]) -> Iterator[str]:
+    """Trials that chose values, which judge nothing."""
+    for side in sides:
+        if n := side.n_tuning:
+            yield (
+                f"Values of {side.label} were tuned by {count(n, 'run')}, which are left out: what was chosen is "
+                "compared by other trials."
+            )
+
+
 def _stopped(sides: Sequence[Side]) -> Iterator[str]:
     """Trials whose number follows from what came out."""
     if stopped := [side.label for side in sides if side.results.study.until]:
         yield (
-            f"The trials of {' and '.join(stopped)} stopped by themselves. Intervals and p are as if their number had "
-            "been given, so they are a little too sure."
+            f"The trials of {' and '.join(stopped)} stopped by themselves. Intervals and p are sequential: they hold "
+            "at every look together, and are wider for it."
         )
 
 

@@ -43,7 +43,7 @@ class Overview:
         """
         value = pl.col(metric).cast(pl.Float64).mean()
         of_trials = self.results.judging().group_by([*keys, "trial"]).agg(value).sort(*keys, "trial", nulls_last=True)
-        return statistics.summary(of_trials, keys, [metric]).drop("metric")
+        return statistics.summary(of_trials, keys, [metric], self.results.error).drop("metric")
 
     def best(self, n: int = BEST) -> pl.DataFrame:
         """The points with the highest mean of the first metric, best first, as `Results.summary` tells them."""
@@ -53,7 +53,7 @@ class Overview:
         best = ranked.drop_nulls("_mean").sort("_mean", descending=True, maintain_order=True).head(n)
         runs = self.results.judging().select(*axes, *metrics)
         there = runs.join(best.lazy(), on=axes, how="semi", nulls_equal=True)
-        found = statistics.summary(there, axes, metrics)
+        found = statistics.summary(there, axes, metrics, self.results.error)
         return best.select(axes).join(found, on=axes, how="left", nulls_equal=True, maintain_order="left")
 
     @cached_property

@@ -157,18 +157,19 @@ class Results:
 
     def summary(self, metrics: Sequence[str] | None = None) -> pl.DataFrame:
         """Mean and 95 % interval of every metric, or of these, at every point."""
-        return statistics.summary(self.judging(), self.axes, self._chosen(metrics), self._error)
+        return statistics.summary(self.judging(), self.axes, self._chosen(metrics), self.error)
 
     def differences(self, metrics: Sequence[str] | None = None) -> pl.DataFrame:
         """Paired differences of every metric, or of these, between the values of the compared axis."""
-        return statistics.differences(self.judged, self.axes, self._chosen(metrics), self.compared, self._error)
+        return statistics.differences(self.judged, self.axes, self._chosen(metrics), self.compared, self.error)
 
     def leaders(self, metric: str) -> pl.DataFrame:
         """The points that are best in their world, and those that trials do not tell apart from them."""
-        return statistics.leaders(self.judged, self.axes, metric, self._error)
+        return statistics.leaders(self.judged, self.axes, metric, self.error)
 
     @property
-    def _error(self) -> statistics.Error:
+    def error(self) -> statistics.Error:
+        """What the intervals of means and differences may miss by."""
         return statistics.at_looks if self.study.until else statistics.once
 
     def details(

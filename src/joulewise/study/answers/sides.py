@@ -21,6 +21,7 @@ from joulewise.errors import InputError, Problem, attempt, raise_if_any, unknown
 from joulewise.study.answers.results import Results, open_results
 from joulewise.study.parsing.study import VARIANT
 from joulewise.study.spec.parameters import UNITS, shown
+from joulewise.study.spec.trials import FIRST_TUNING
 from joulewise.study.store.store import DONE, FAILED
 from joulewise.study.store.tables import is_study_key
 
@@ -43,8 +44,7 @@ class Side:
     @property
     def rows(self) -> pl.LazyFrame:
         """The chosen runs that judge, those without a result among them."""
-        is_chosen = (pl.col(key).eq_missing(pl.lit(value)) for key, value in self.chosen.items())
-        return self.results.judging().filter(*is_chosen)
+        return self._chosen_of(self.results.judging())
 
     @property
     def runs(self) -> pl.LazyFrame:
@@ -55,6 +55,16 @@ class Side:
     def n_failed(self) -> int:
         """How many of the chosen runs have no result."""
         return int(self.rows.filter(pl.col("status") == FAILED).select(pl.len()).collect().item())
+
+    @property
+    def n_tuning(self) -> int:
+        """How many of the chosen runs only tuned values."""
+        tuning = self.results.scan().filter(pl.col("trial") >= FIRST_TUNING)
+        return int(self._chosen_of(tuning).select(pl.len()).collect().item())
+
+    def _chosen_of(self, runs: pl.LazyFrame) -> pl.LazyFrame:
+        """Those of some runs that have the chosen values."""
+        return runs.filter(*(pl.col(key).eq_missing(pl.lit(value)) for key, value in self.chosen.items()))
 
     @cached_property
     def said(self) -> dict[str, list[Any]]:

@@ -67,7 +67,9 @@ class Heading:
     )
     keep: Literal["first", "all", "none"] = field(
         default="first",
-        metadata={"help": "runs whose detail tables are stored: the first trial of each point, all, or none"},
+        metadata={
+            "help": "runs whose detail tables are stored: the first trial of each point, all that judge, or none"
+        },
     )
     bound: BoundKind = field(
         default="prices",

@@ -217,8 +217,9 @@ class Plan(Sequence[Run]):
         return tuple(dict.fromkeys((*of_world, *own))) if own else of_world
 
     def _keeps(self, trial: _Numbers) -> NDArray[np.bool_]:
-        keep = self.study.heading.keep
-        return trial == 0 if keep == "first" else np.full(trial.size, keep == "all")
+        """Whether details of trials are kept; of those that tune, none are."""
+        n_kept = {"first": 1, "all": FIRST_TUNING, "none": 0}[self.study.heading.keep]
+        return trial < n_kept
 
 
 def _pieces(numbers: _Numbers) -> Iterator[_Numbers]:
