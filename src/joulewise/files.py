@@ -28,17 +28,17 @@ def replacing(path: Path) -> Iterator[Path]:
     What the system refuses is an OSError that names the path, whoever was writing.
     """
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-    with naming(path):
-        try:
+    try:
+        with naming(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             temporary.touch(exist_ok=False)  # with the permissions that the user's umask gives to new files
             yield temporary
             with temporary.open("rb") as written:
                 os.fsync(written.fileno())
             temporary.replace(path)
-        finally:
-            with suppress(OSError):  # where nothing may be written, nothing may be removed either
-                temporary.unlink(missing_ok=True)
+    finally:  # not before it is known that the disk is full
+        with suppress(OSError):  # where nothing may be written, nothing may be removed either
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager

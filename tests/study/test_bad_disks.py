@@ -149,12 +149,15 @@ def full_with(n_free: int, study: Study, earlier: Path, expected: Path, disk: Pa
     """Whether a disk with so many free pages is too small for the rest of the study; all is well if it is."""
     out = shutil.copytree(earlier, disk / "out")
     filler = fill(disk, n_free)
-    told = told_of(study, out, engine)
-    filler.unlink()
-    assert told == "" or (str(out) in told and WORDS[errno.ENOSPC] in told and ".tmp" not in told), (n_free, told)
-    assert_goes_on(study, out, expected)
-    shutil.rmtree(out)
-    return told != ""
+    try:
+        told = told_of(study, out, engine)
+        filler.unlink()
+        assert told == "" or (str(out) in told and WORDS[errno.ENOSPC] in told and ".tmp" not in told), (n_free, told)
+        assert_goes_on(study, out, expected)
+        return told != ""
+    finally:
+        filler.unlink(missing_ok=True)
+        shutil.rmtree(out)
 
 
 @pytest.mark.parametrize("n_free", [0, 9])
