@@ -82,6 +82,37 @@ def test_only_runs_that_a_worker_dies_of_fail(size: int, n_workers: int, *, toge
     assert max(tries.values()) <= size.bit_length() - 1 + 3
 
 
+class Proving(Mortal):
+    """Notes whether a job of a world is given while the one that opens it is not done."""
+
+    opening: Job | None = None
+    is_early = False
+
+    def submit(self, job: Job) -> None:
+        self.is_early |= self.opening is not None
+        self.opening = job if job.opens else None
+        super().submit(job)
+
+    def answers(self) -> list[Answer]:
+        self.opening = None
+        return super().answers()
+
+
+def test_what_is_left_of_a_lost_job_that_opens_a_world_waits_until_it_is_open() -> None:
+    world = sorted(RUNS[:16], key=lambda run: run.stage != FATAL)  # as if they were of one
+    runs = tuple(replace(run, world_key="one") for run in world)
+    engine, answers = Proving(2, together=False), list[Answer]()
+    execute(
+        iter([Job(runs[:8], Path(), Path(), opens=True), Job(runs[8:], Path(), Path())]),
+        engine,
+        answers.append,
+        lambda: None,
+    )
+    assert sorted(len(answer.job.runs) for answer in answers) == [1, 1, 2, 4, 8]
+    assert not engine.is_early
+    assert [job.opens for job in engine.given if job.runs[0] == runs[0]] == [True] * 6
+
+
 class Breaking(ProcessPoolExecutor):
     """The first of these loses a process between its second and third job, and leaves what it has unanswered."""
 

@@ -72,7 +72,9 @@ class _Queue:
         """Have a lost job done in halves, or its only run once more."""
         if len(job.runs) > 1:
             middle = len(job.runs) // 2
-            self.ready += [replace(job, runs=job.runs[:middle]), replace(job, runs=job.runs[middle:], opens=False)]
+            waiting = self.opening[job.runs[0].world_key] if job.opens else self.ready
+            waiting.insert(0, replace(job, runs=job.runs[middle:], opens=False))
+            self.ready.append(replace(job, runs=job.runs[:middle]))
             return
         again = replace(job, n_lost=job.n_lost + 1)
         (self.ready if again.n_lost < _TRIES - 1 else self.alone).append(again)
