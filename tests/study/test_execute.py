@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
+from joulewise.cli.run import run_shown
 from joulewise.study import plan
 from joulewise.study.running.engines import processes
 from joulewise.study.running.engines.engine import DIED, Answer, Engine
+from joulewise.study.running.engines.here import Here
 from joulewise.study.running.engines.processes import Processes
 from joulewise.study.running.execute import execute
 from joulewise.study.running.worker import Job
@@ -152,3 +154,24 @@ def test_processes_fail_only_runs_that_one_of_them_dies_of(monkeypatch: pytest.M
     monkeypatch.setattr(processes, "do", do_or_die)
     with Processes(2) as engine:
         assert errors(engine, jobs_of(16)) == EXPECTED
+
+
+class Forgetful(Here):
+    """Loses its first job twice."""
+
+    def answers(self) -> list[Answer]:
+        if self.n_died == 2:
+            return super().answers()
+        self.n_died += 1
+        return [Answer(self._jobs.popleft(), [], DIED)]
+
+
+def test_losses_are_told_while_a_study_runs_and_when_it_is_done(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("joulewise.cli.output.LINE_EVERY_S", 0.0)
+    results = run_shown(small(lambda text: QUICKLY + text), tmp_path, None, Forgetful(), quiet=False)
+    assert results.failed.is_empty()
+    *live, last = capsys.readouterr().err.splitlines()
+    assert "Running small: 0 of 8 (1 worker died; 1 run tried again)" in live
+    assert last == "2 workers died; 1 run tried again."
