@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from textwrap import shorten
 
 from joulewise.errors import JoulewiseError, printable
+from joulewise.units import count
 
 _WHY_LENGTH = 60
 """A reason is cut there, so that all stays one line."""
@@ -41,7 +42,8 @@ class CancelToken:
 class Progress:
     """Runs to make, of which done and failed, runs that were there already, and what is being done now.
 
-    `seconds` have gone by since the first was begun, with `n_workers` at work; `why` the last one failed that did.
+    `seconds` have gone by since the first was begun, with `n_workers` at work; `why` the last one failed that did;
+    `n_died` workers were lost, and `n_again` runs with them, which are done again.
     """
 
     n_total: int
@@ -52,6 +54,8 @@ class Progress:
     seconds: float = 0.0
     n_workers: int = 0
     why: str = ""
+    n_died: int = 0
+    n_again: int = 0
 
     @property
     def kept(self) -> str:
@@ -64,7 +68,15 @@ class Progress:
         """What is being done, and what became of runs that a bar does not show."""
         why = f", lastly: {shorten(printable(self.why), _WHY_LENGTH, placeholder=' ...')}" if self.why else ""
         counts = ((self.n_failed, f"failed{why}"), (self.n_reused, "were there already"))
-        return "; ".join(filter(None, [self.now, self._pace, *(f"{n:,} {words}" for n, words in counts if n)]))
+        told = (f"{n:,} {words}" for n, words in counts if n)
+        return "; ".join(filter(None, [self.now, self._pace, self.losses, *told]))
+
+    @property
+    def losses(self) -> str:
+        """How many workers died, and how many runs were lost with them, if any."""
+        died = f"{count(self.n_died, 'worker')} died" if self.n_died else ""
+        again = f"{count(self.n_again, 'run')} tried again" if self.n_again else ""
+        return "; ".join(filter(None, [died, again]))
 
     @property
     def _pace(self) -> str:

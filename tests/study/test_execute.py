@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
+from joulewise.cli.run import run_shown
 from joulewise.study import plan
 from joulewise.study.running.engines import processes
 from joulewise.study.running.engines.engine import DIED, Answer, Engine
+from joulewise.study.running.engines.here import Here
 from joulewise.study.running.engines.processes import Processes
 from joulewise.study.running.execute import execute
 from joulewise.study.running.worker import Job
@@ -82,6 +84,37 @@ def test_only_runs_that_a_worker_dies_of_fail(size: int, n_workers: int, *, toge
     assert max(tries.values()) <= size.bit_length() - 1 + 3
 
 
+class Proving(Mortal):
+    """Notes whether a job of a world is given while the one that opens it is not done."""
+
+    opening: Job | None = None
+    is_early = False
+
+    def submit(self, job: Job) -> None:
+        self.is_early |= self.opening is not None
+        self.opening = job if job.opens else None
+        super().submit(job)
+
+    def answers(self) -> list[Answer]:
+        self.opening = None
+        return super().answers()
+
+
+def test_what_is_left_of_a_lost_job_that_opens_a_world_waits_until_it_is_open() -> None:
+    world = sorted(RUNS[:16], key=lambda run: run.stage != FATAL)  # as if they were of one
+    runs = tuple(replace(run, world_key="one") for run in world)
+    engine, answers = Proving(2, together=False), list[Answer]()
+    execute(
+        iter([Job(runs[:8], Path(), Path(), opens=True), Job(runs[8:], Path(), Path())]),
+        engine,
+        answers.append,
+        lambda: None,
+    )
+    assert sorted(len(answer.job.runs) for answer in answers) == [1, 1, 2, 4, 8]
+    assert not engine.is_early
+    assert [job.opens for job in engine.given if job.runs[0] == runs[0]] == [True] * 6
+
+
 class Breaking(ProcessPoolExecutor):
     """The first of these loses a process between its second and third job, and leaves what it has unanswered."""
 
@@ -121,3 +154,24 @@ def test_processes_fail_only_runs_that_one_of_them_dies_of(monkeypatch: pytest.M
     monkeypatch.setattr(processes, "do", do_or_die)
     with Processes(2) as engine:
         assert errors(engine, jobs_of(16)) == EXPECTED
+
+
+class Forgetful(Here):
+    """Loses its first job twice."""
+
+    def answers(self) -> list[Answer]:
+        if self.n_died == 2:
+            return super().answers()
+        self.n_died += 1
+        return [Answer(self._jobs.popleft(), [], DIED)]
+
+
+def test_losses_are_told_while_a_study_runs_and_when_it_is_done(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("joulewise.cli.output.LINE_EVERY_S", 0.0)
+    results = run_shown(small(lambda text: QUICKLY + text), tmp_path, None, Forgetful(), quiet=False)
+    assert results.failed.is_empty()
+    *live, last = capsys.readouterr().err.splitlines()
+    assert "Running small: 0 of 8 (1 worker died; 1 run tried again)" in live
+    assert last == "2 workers died; 1 run tried again."

@@ -90,11 +90,11 @@ def run_shown(
     """Run a study with a progress bar."""
     from joulewise.study import run_study
 
-    told = ""
+    told = losses = ""
     with following(f"Running {study.name}", quiet=quiet) as follow:
 
         def tell(now: Progress) -> None:
-            nonlocal told
+            nonlocal told, losses
             if now.n_done == 0 < now.n_total:
                 _announce_compilation(study.kind.name)
             if now.n_total == 0 < now.n_reused and not quiet:
@@ -102,10 +102,13 @@ def run_shown(
                 note(f"{now.n_reused:,} {was} there already: nothing is computed.")
             if now.now and now.now != told and not quiet:
                 note(now.now)
-            told = now.now
+            told, losses = now.now, now.losses
             follow(now)
 
-        return run_study(study, out, workers, tell, engine=engine)
+        results = run_study(study, out, workers, tell, engine=engine)
+    if losses and not quiet:
+        note(f"{losses}.")
+    return results
 
 
 def report_of(results: Results, *, quiet: bool) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import fields
@@ -12,7 +14,7 @@ import pytest
 from joulewise.errors import InputError
 from joulewise.study import Profile, Progress, Queued, read_profile, run_study
 from joulewise.study.running.engines import queued
-from joulewise.study.running.engines.profile import QUEUES
+from joulewise.study.running.engines.profile import QUEUES, Kind
 from tests.strategies.same import assert_same_records
 from tests.strategies.slurm import WHY_NOT, Slurm, can_run, running_slurm
 from tests.strategies.small import QUICKLY, small
@@ -89,6 +91,52 @@ def test_a_queue_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> N
         InputError, match=r'kind = "lsf": found no command bsub; run the study where jobs are submitted'
     ):
         Queued(Profile(kind="lsf"))
+
+
+SUBMITTED = {"slurm": "1", "pbs": "1.server", "lsf": "Job <1> is submitted", "sge": "Your job 1 has been submitted"}
+
+
+@pytest.fixture
+def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for the commands of a queue, which are found before others."""
+    folder = tmp_path / "commands"
+    folder.mkdir()
+    for name in ("scancel", "qdel", "bkill"):
+        add(folder / name, "true")
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+    return folder
+
+
+def add(path: Path, code: str) -> None:
+    path.write_text(f"#!/bin/sh\n{code}\n")
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize("kind", QUEUES)
+def test_every_queue_is_asked_once_for_all_jobs_whether_they_ended(
+    kind: Kind, commands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queued, "_ASK_EVERY_S", math.inf)
+    queue = QUEUES[kind]
+    add(commands / queue.submit, f"echo '{SUBMITTED[kind]}'")
+    add(commands / queue.lists[0], f"echo $* >> {tmp_path}/asked; echo JOBID USER; echo ' 12.server somebody'")
+    profile = Profile(kind=kind, interface="lo", min_jobs=3, memory="1 GB")
+    with pytest.raises(InputError, match="3 jobs ended before a worker of them could be reached"):
+        run_study(small(), tmp_path / "out", engine=Queued(profile))
+    assert len((tmp_path / "asked").read_text().splitlines()) == 1
+
+
+def test_a_queue_that_does_not_say_which_jobs_there_are_is_asked_again(
+    commands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queued, "_ASK_EVERY_S", 0.0)
+    monkeypatch.setattr(queued, "_ASK_S", 1.0)
+    asked = tmp_path / "asked"
+    add(commands / "qsub", "echo 1.server")
+    add(commands / "qstat", f"echo >> {asked}\ncase $(wc -l < {asked}) in 1) exec sleep 600;; 2) exit 1;; esac")
+    with pytest.raises(InputError, match="3 jobs ended before a worker of them could be reached"):
+        run_study(small(), tmp_path / "out", engine=Queued(Profile(kind="pbs", interface="lo", min_jobs=3)))
+    assert len(asked.read_text().splitlines()) == 3
 
 
 # --- profiles ---------------------------------------------------------------------------------------------

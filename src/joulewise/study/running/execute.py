@@ -11,6 +11,8 @@ from joulewise.study.running.worker import Job, failure
 
 Take = Callable[[Answer], None]
 """Gets every job that was computed, or that no worker survived."""
+TryAgain = Callable[[Job], None]
+"""Hears of every job that was lost and is done again."""
 Look = Callable[[], None]
 """Is called now and then; what it raises ends the work."""
 
@@ -18,7 +20,7 @@ _TRIES = 3
 """A run that was lost with so many workers, the last time while nothing else was computed, is the reason."""
 
 
-def execute(jobs: Iterator[Job], engine: Engine, take: Take, look: Look) -> None:
+def execute(jobs: Iterator[Job], engine: Engine, take: Take, look: Look, try_again: TryAgain = lambda _: None) -> None:
     """Have the jobs computed by an engine that was begun."""
     queue = _Queue(jobs, engine)
     while queue.is_busy():
@@ -27,6 +29,8 @@ def execute(jobs: Iterator[Job], engine: Engine, take: Take, look: Look) -> None
         for answer in engine.answers():
             if done := queue.done(answer):
                 take(done)
+            else:
+                try_again(answer.job)
 
 
 @dataclass
@@ -72,7 +76,9 @@ class _Queue:
         """Have a lost job done in halves, or its only run once more."""
         if len(job.runs) > 1:
             middle = len(job.runs) // 2
-            self.ready += [replace(job, runs=job.runs[:middle]), replace(job, runs=job.runs[middle:], opens=False)]
+            waiting = self.opening[job.runs[0].world_key] if job.opens else self.ready
+            waiting.insert(0, replace(job, runs=job.runs[middle:], opens=False))
+            self.ready.append(replace(job, runs=job.runs[:middle]))
             return
         again = replace(job, n_lost=job.n_lost + 1)
         (self.ready if again.n_lost < _TRIES - 1 else self.alone).append(again)

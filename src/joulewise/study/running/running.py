@@ -28,6 +28,7 @@ from joulewise.study.running.needs import raise_if_too_large
 from joulewise.study.running.planning import Plan
 from joulewise.study.running.rounds import rounds
 from joulewise.study.running.work import Work
+from joulewise.study.running.worker import Job
 from joulewise.study.spec.parts import RESULTS_VERSION
 from joulewise.study.store.journal import Journal
 from joulewise.study.store.merging import merge
@@ -121,7 +122,10 @@ def _compute(work: Work, engine: Engine, counter: _Counter, cancel: CancelToken)
             cancel.raise_if_cancelled()
             counter.tell(engine.news)
 
-        execute(work.jobs(engine.n_workers, engine.most_runs), engine, take, look)
+        def try_again(job: Job) -> None:
+            counter.try_again(job, engine.n_died)
+
+        execute(work.jobs(engine.n_workers, engine.most_runs), engine, take, look, try_again)
 
 
 class _Counter:
@@ -133,6 +137,7 @@ class _Counter:
     def __init__(self, on_progress: Callable[[Progress], None]) -> None:
         self.progress, self.on_progress = Progress(0, 0, 0, 0), on_progress
         self._began = time.perf_counter()
+        self._again: set[str] = set()
 
     def begin(self, work: Work) -> None:
         """Count a round in, and say so if there is anything to do."""
@@ -151,6 +156,12 @@ class _Counter:
         if news != self.progress.now:
             self.progress = replace(self.progress, now=news)
             self.on_progress(self.progress)
+
+    def try_again(self, job: Job, n_died: int) -> None:
+        """Count the runs of a job in that was lost."""
+        self._again.update(run.key for run in job.runs)
+        self.progress = replace(self.progress, n_died=n_died, n_again=len(self._again))
+        self.on_progress(self.progress)
 
     def count(self, answer: Answer, n_workers: int) -> None:
         """Count the runs of a job."""

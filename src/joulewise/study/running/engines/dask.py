@@ -59,6 +59,7 @@ class Dask(Engine):
         self._waiting: deque[Job] = deque()
         self._out: dict[Future[Reply | Lacks | Versions], _Out] = {}
         self._workers: set[str] = set()
+        self._died: set[str] = set()
         self._refused: dict[str, Problem] = {}
         self._next_look_s = -math.inf
         self._opened = ExitStack()
@@ -88,6 +89,11 @@ class Dask(Engine):
         """That no worker is there, or which ones are refused."""
         refused = [f"refused: {problem}" for problem in self._refused.values()]
         return "; ".join(refused if self._usable else [WAITING, *refused])
+
+    @property
+    def n_died(self) -> int:  # type: ignore[override] # it changes by itself
+        """How many workers were lost with jobs."""
+        return len(self._died)
 
     @property
     def _usable(self) -> set[str]:
@@ -193,7 +199,10 @@ class Dask(Engine):
             )
             return None
         is_dead = isinstance(error, KilledWorker | CancelledError)
-        return Answer(out.job, [], DIED if is_dead or not isinstance(error, Exception) else reason_of(error))
+        if is_dead or not isinstance(error, Exception):
+            self._died.add(out.worker)
+            return Answer(out.job, [], DIED)
+        return Answer(out.job, [], reason_of(error))
 
     def _refuse_version(self, out: _Out, found: Versions) -> None:
         """Refuse a worker of other versions."""
@@ -225,6 +234,7 @@ class Dask(Engine):
 
     def _lost(self, pending: Future[Reply | Lacks | Versions]) -> Answer:
         out = self._out.pop(pending)
+        self._died.add(out.worker)
         self._client.cancel([out.future], force=True)
         return Answer(out.job, [], DIED)
 

@@ -37,6 +37,8 @@ class Engine(ABC):
     """How many runs a job should have at most."""
     news = ""
     """What people should know of its workers now."""
+    n_died = 0
+    """How many workers were lost with jobs."""
 
     @property
     def place(self) -> str:

@@ -72,6 +72,7 @@ class Processes(Engine):
 
         Nothing is waited for: what was given or started while the pool broke may never be answered, or never end.
         """
+        self.n_died += 1
         end(self._children)
         self._left += [self._answer(future) for future in list(self._pending)]
         self._pool = None

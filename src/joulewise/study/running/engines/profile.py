@@ -19,19 +19,19 @@ from joulewise.worlds.parameters import explained
 
 class Queue(NamedTuple):
     """A queueing system: the class of dask-jobqueue for it, how that calls an account, how jobs are submitted, and what
-    tells of a job that it waits or runs, by its number, where that is known."""
+    lists those of a user that wait or run, a line each that begins with its number."""
 
     cluster: str
     account: str
     submit: str
-    asks: tuple[str, ...] = ()
+    lists: tuple[str, ...]
 
 
 QUEUES = {
-    "slurm": Queue("SLURMCluster", "account", "sbatch", ("squeue", "-h", "-j")),
-    "pbs": Queue("PBSCluster", "account", "qsub"),
-    "lsf": Queue("LSFCluster", "project", "bsub"),
-    "sge": Queue("SGECluster", "project", "qsub"),
+    "slurm": Queue("SLURMCluster", "account", "sbatch", ("squeue", "-h", "-o", "%A", "-u")),
+    "pbs": Queue("PBSCluster", "account", "qsub", ("qstat", "-u")),
+    "lsf": Queue("LSFCluster", "project", "bsub", ("bjobs", "-u")),
+    "sge": Queue("SGECluster", "project", "qsub", ("qstat", "-u")),
 }
 
 Kind = Literal["slurm", "pbs", "lsf", "sge"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
+import math
+import re
 import shutil
 import subprocess
 import time
@@ -19,9 +22,13 @@ _STAY_S = 60.0
 """How long jobs of the queue stay without work, as more of it may be found."""
 _IN_VAIN = 3
 """So many jobs that end before a worker of them is there are no accident."""
-_UNKNOWN = "Invalid job id"
 _NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 """Dask answers questions about itself all the same: at a port that is free, so that schedulers live side by side."""
+_NUMBER = re.compile(r"^\s*(\d+)", re.MULTILINE)
+_NONE_LEFT = "No unfinished job"
+"""What LSF ends with, as if it were an error, where no job is left."""
+_ASK_EVERY_S, _ASK_S = 5.0, 10.0
+"""How often the queue is asked which jobs there are, and how long it may take to say so."""
 _LOOK_THERE = "look at what they printed; log_folder says where, and python must have Joulewise on the nodes"
 _RESUME = "finished runs are kept; mend the profile and run the same study again"
 
@@ -42,6 +49,8 @@ class Queued(Dask):
         super().__init__(f"of workers started through {profile.kind}")
         self._profile = profile
         self._seen: set[str] = set()
+        self._ended: set[str] = set()
+        self._next_ask_s = -math.inf
         self._n_in_vain = self._peak = 0
         self._peak_until_s = 0.0
 
@@ -68,7 +77,9 @@ class Queued(Dask):
     def _looked(self) -> None:
         """Have as many jobs of the queue as there is work for."""
         with_workers = {self._job_of(worker.name) for worker in list(self._jobs.scheduler.workers.values())}
-        ended = [name for name in self._jobs.worker_spec if name not in with_workers and self._has_ended(name)]
+        self._ask({name: str(job.job_id) for name, job in self._jobs.workers.items() if name not in with_workers})
+        gone = (self._seen | self._ended) - with_workers
+        ended = [name for name in self._jobs.worker_spec if name in gone]
         self._seen |= with_workers
         self._n_in_vain = 0 if with_workers else self._n_in_vain + len(set(ended) - self._seen)
         if self._n_in_vain >= _IN_VAIN:
@@ -97,16 +108,19 @@ class Queued(Dask):
         """The job of the queue that a worker belongs to, by its name, behind which one of several has a number."""
         return worker if worker in self._jobs.worker_spec else worker.rpartition("-")[0]
 
-    def _has_ended(self, name: str) -> bool:
-        """Whether a job of the queue without workers had some, or is not there any more."""
-        job, asks = self._jobs.workers.get(name), QUEUES[self._profile.kind].asks
-        if name in self._seen or job is None or not asks:
-            return name in self._seen
+    def _ask(self, numbers: dict[str, str]) -> None:
+        """See which of these jobs have ended, unless that was asked a moment ago or the queue does not say."""
+        if not numbers or time.monotonic() < self._next_ask_s:
+            return
+        command = [*QUEUES[self._profile.kind].lists, getpass.getuser()]
         try:
-            told = subprocess.check_output([*asks, str(job.job_id)], stderr=subprocess.STDOUT, text=True)
-        except subprocess.CalledProcessError as error:
-            return _UNKNOWN in error.output
-        return not told.strip()
+            told = subprocess.run(command, timeout=_ASK_S, check=False, capture_output=True, text=True)
+        except (OSError, subprocess.TimeoutExpired):
+            told = None
+        self._next_ask_s = time.monotonic() + _ASK_EVERY_S
+        if told and (told.returncode == 0 or _NONE_LEFT in told.stderr):
+            there = set(_NUMBER.findall(told.stdout))
+            self._ended = {name for name, number in numbers.items() if number not in there}
 
     def _change(self, leaving: list[str], n_new: int) -> None:
         """Cancel some jobs of the queue and submit others; InputError where that is refused and no worker is there."""
