@@ -42,7 +42,7 @@ def with_queues(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def queue(
-    trials: str = '"until 30 %, at most 40"',
+    trials: str = '"until 30 %, at most 41"',
     n_visitors: str = "4",
     system: str = "",
     change: Callable[[str], str] = lambda text: text,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from joulewise.confidence import CONFIDENCE, error_at_look, looks
 from joulewise.errors import InputError
 from joulewise.rng import generator
 from joulewise.study import Progress, Study, open_results, run_study
@@ -24,7 +26,7 @@ def queues(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield from with_queues(monkeypatch)
 
 
-def told(values: Callable[[int, int], float | None], n_points: int = 2, n_trials: int = 40) -> pl.DataFrame:
+def told(values: Callable[[int, int], float | None], n_points: int = 2, n_trials: int = 41) -> pl.DataFrame:
     """What came out of points of one world, by the number of the point and the trial."""
     rows = [
         {"point": point, "trial": trial, "world": f"w{trial}", "mean_wait_s": values(point, trial)}
@@ -52,32 +54,32 @@ def test_it_stops_as_soon_as_the_best_is_told_from_all_others() -> None:
     def values(point: int, trial: int) -> float:
         return 100 * (1 + point) + noise(2 * trial + point)
 
-    assert stops_at(queue('"until 0.1 %, at most 40"'), values) == 5
+    assert stops_at(queue('"until 0.1 %, at most 41"'), values) == 5
 
 
 def test_it_stops_where_the_lead_is_known_well_enough_though_none_is_best() -> None:
     def values(point: int, trial: int) -> float:
         return 100 + noise(2 * trial + point)
 
-    assert stops_at(queue('"until 20 %, at most 40"'), values) == 5
-    assert stops_at(queue('"until 3 %, at most 40"'), values) in (12, 18, 27)
+    assert stops_at(queue('"until 20 %, at most 41"'), values) == 5
+    assert stops_at(queue('"until 3 %, at most 41"'), values) in (12, 18, 27)
 
 
 def test_it_ends_at_the_most_that_there_may_be() -> None:
-    assert stops_at(queue('"until 0.01 %, at most 40"'), lambda point, trial: 100 + noise(2 * trial + point)) == 40
+    assert stops_at(queue('"until 0.01 %, at most 41"'), lambda point, trial: 100 + noise(2 * trial + point)) == 41
 
 
 def test_settings_that_come_out_the_same_are_known() -> None:
-    assert stops_at(queue('"until 0.01 %, at most 40"'), lambda _, trial: 100 + noise(trial)) == 5
+    assert stops_at(queue('"until 0.01 %, at most 41"'), lambda _, trial: 100 + noise(trial)) == 5
 
 
 def test_points_whose_runs_fail_are_left_out() -> None:
-    assert stops_at(queue('"until 0.01 %, at most 40"'), lambda *_: None) == 5
+    assert stops_at(queue('"until 0.01 %, at most 41"'), lambda *_: None) == 5
 
 
 def test_a_setting_alone_is_known_by_its_mean() -> None:
-    alone = queue('"until 1 %, at most 40"', change=lambda text: text.replace('["in-order", "shortest"]', '"shortest"'))
-    assert stops_at(alone, lambda _, trial: 100 + 3 * noise(trial)) == 40
+    alone = queue('"until 1 %, at most 41"', change=lambda text: text.replace('["in-order", "shortest"]', '"shortest"'))
+    assert stops_at(alone, lambda _, trial: 100 + 3 * noise(trial)) == 41
     assert stops_at(alone, lambda _, trial: 100 + noise(trial) / 10) == 5
 
 
@@ -107,12 +109,12 @@ def test_an_interruption_in_any_round_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_running_it_again_computes_nothing_and_more_is_found_from_there(tmp_path: Path) -> None:
-    first = run_study(queue('"until 60 %, at most 40"'), tmp_path, 1)
+    first = run_study(queue('"until 60 %, at most 41"'), tmp_path, 1)
     seen: list[Progress] = []
-    run_study(queue('"until 60 %, at most 40"'), tmp_path, 1, seen.append)
+    run_study(queue('"until 60 %, at most 41"'), tmp_path, 1, seen.append)
     assert [(now.n_total, now.n_reused) for now in seen] == [(0, first.runs.height)]
     seen.clear()
-    finer = run_study(queue('"until 10 %, at most 40"'), tmp_path, 1, seen.append)
+    finer = run_study(queue('"until 10 %, at most 41"'), tmp_path, 1, seen.append)
     assert (seen[0].n_reused, seen[-1].n_reused + seen[-1].n_total) == (first.runs.height, finer.runs.height)
 
 
@@ -129,10 +131,10 @@ def test_results_say_how_many_trials_were_made_and_why(tmp_path: Path) -> None:
     run_study(queue(), tmp_path, 1)
     results = open_results(tmp_path)
     assert results.study.until is not None
-    assert results.n_trials == results.runs["trial"].n_unique() < 40
+    assert results.n_trials == results.runs["trial"].n_unique() < 41
     stopped, intervals = results.notes
     assert stopped == (
-        f"Trials stopped by themselves after {results.n_trials} of 40 at most: the best is told from the others, or "
+        f"Trials stopped by themselves after {results.n_trials} of 41 at most: the best is told from the others, or "
         "its lead is known to 30 %."
     )
     assert "sequential" in intervals
@@ -143,15 +145,15 @@ def test_results_say_how_many_trials_were_made_and_why(tmp_path: Path) -> None:
 
 
 def test_the_most_that_were_made_is_said_too(tmp_path: Path) -> None:
-    note = run_study(queue('"until 0.1 %, at most 6"'), tmp_path, 1).notes[0]
-    assert note.startswith("All 6 trials were made that there may be: a lead that is left open is known to ")
+    note = run_study(queue('"until 0.1 %, at most 8"'), tmp_path, 1).notes[0]
+    assert note.startswith("All 8 trials were made that there may be: a lead that is left open is known to ")
 
 
 def test_the_estimate_tells_the_least_and_the_most(tmp_path: Path) -> None:
     before = estimate(queue(), tmp_path)
-    assert (before.n_runs_least, before.n_runs, before.n_missing_least, before.n_missing) == (10, 80, 10, 80)
+    assert (before.n_runs_least, before.n_runs, before.n_missing_least, before.n_missing) == (10, 82, 10, 82)
     assert (
-        "10 to 80 (2 points, judged by 40 trials at most; what comes out decides)"
+        "10 to 82 (2 points, judged by 41 trials at most; what comes out decides)"
         in dict(before.lines(tmp_path)).values()
     )
     height = run_study(queue(), tmp_path, 1).runs.height
@@ -197,7 +199,13 @@ def test_wrong_trials_are_told(trials: str, words: str) -> None:
         queue(trials)
 
 
-@pytest.mark.parametrize(("text", "most"), [("until 0.5 %", 1_000), ("until 0.5% at most 2_000", 2_000)])
+def test_errors_sum_to_that_of_one_interval_however_the_most_is_raised() -> None:
+    ends = {queue(f'"until 0.01 %, at most {most}"').heading.trials for most in range(5, 250)}
+    assert sum(map(error_at_look, ends)) < 1 - CONFIDENCE
+    assert sorted(ends) == list(islice(looks(), len(ends)))
+
+
+@pytest.mark.parametrize(("text", "most"), [("until 0.5 %", 1_065), ("until 0.5% at most 2_000", 1_598)])
 def test_trials_say_how_many_there_are_at_most(text: str, most: int) -> None:
     study = queue(f'"{text}"')
     assert (study.heading.trials, study.until and study.until.percent) == (most, 0.5)

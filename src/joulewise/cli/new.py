@@ -23,7 +23,7 @@ _HEADING = """\
 name = "{name}"               # also the name of the results folder
 description = ""
 seed = 0                     # the same seed gives the same results, on any number of processors
-trials = 3                   # every combination is drawn this many times; or "until 0.5 %, at most 200"
+trials = 3                   # every combination is drawn this many times; or "until 0.5 %, at most 210"
 keep = "first"               # detail tables of the first trial ("all", "none")
 """
 

@@ -107,7 +107,7 @@ def _first_look(study: Study) -> int:
 
 def _looks(until: Until) -> list[int]:
     """At how many trials it is looked."""
-    return [*takewhile(until.most.__gt__, looks()), until.most]
+    return list(takewhile(until.most.__ge__, looks()))
 
 
 def _until(study: Study, until: Until, shares: Shares, told: pl.DataFrame) -> Shares:

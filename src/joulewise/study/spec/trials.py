@@ -5,22 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, takewhile
 from typing import NamedTuple
 
-from joulewise.confidence import LEAST_LOOKED_AT
+from joulewise.confidence import LEAST_LOOKED_AT, looks
 from joulewise.errors import InputError, Problem, as_written
 
 MOST_TRIALS = 100_000
 """No point may have more trials than this."""
-_MOST_BY_DEFAULT = 1_000
+_MOST_BY_DEFAULT = 1_065
 FIRST_TUNING = MOST_TRIALS
 """Trials that tune are numbered from here on: however many there are that judge, they are others."""
 STAGE, TUNE, JUDGE = "stage", "tune", "judge"
 """What trials are for: a column of runs, and what it holds."""
 UNTIL = r"^\s*until\s+(\d+(?:\.\d+)?)\s*%(?:\s*,?\s*at\s+most\s+(\d[\d_,]*))?\s*$"
 """What the text of trials that stop by themselves looks like."""
-EXAMPLE = "until 0.5 %, at most 200"
+EXAMPLE = "until 0.5 %, at most 210"
 
 
 class Share(NamedTuple):
@@ -46,7 +46,7 @@ def stage_of(trial: int) -> str:
 
 @dataclass(frozen=True)
 class Until:
-    """Trials that stop by themselves: when half of an interval is at most so many percent, or at so many trials."""
+    """Trials that stop by themselves: when half of an interval is at most so many percent, or at the last look."""
 
     percent: float
     most: int
@@ -56,7 +56,7 @@ class Until:
 
 
 def until_of(text: str, where: str) -> Until:
-    """What such a text says; InputError where it says something else."""
+    """What such a text says, the most trials rounded down to a look; InputError where it says something else."""
     found = re.match(UNTIL, text)
     if not found:
         allowed = f'must be a whole number, or text such as "until 0.5 %" or "{EXAMPLE}"'
@@ -67,4 +67,4 @@ def until_of(text: str, where: str) -> Until:
     if not LEAST_LOOKED_AT <= most <= MOST_TRIALS:
         allowed = f"must be at least {LEAST_LOOKED_AT}, as fewer say little, and at most {MOST_TRIALS:,}"
         raise InputError(Problem(where, f"found at most {found[2]}", allowed))
-    return Until(float(found[1]), most)
+    return Until(float(found[1]), max(takewhile(most.__ge__, looks())))
