@@ -66,7 +66,7 @@ def verify(
     Of every run it is checked that it is the study's, and that its tables and the proof of its bound are there. Then
     worlds are made and runs are computed again, proofs of bounds are checked, and every column is compared but for
     those that measure the computer: of all runs where that is told to take a minute at most, else of as many, drawn by
-    chance, as half the time of running the study allows. Runs that are not drawn do not change the exit code.
+    chance, as half the time of running the study allows. That runs are not drawn does not change the exit code.
     """
     from joulewise.study import to_verify
 

@@ -23,7 +23,7 @@ _SECONDS = ("run_s", "world_s", "judge_s", "check_s")
 
 
 def costs_of(runs: Plan, is_judged: Sequence[bool]) -> pl.DataFrame:
-    """Each row of a study, with its `run` and `world`, `point` and `place` among sections of worlds, and its seconds.
+    """Each row of a study, with numbers for its run, world, point and `place` among sections of worlds, and seconds.
 
     These are of an ordinary processor: `run_s` to run it, `world_s` to make its world with its bound, `judge_s` to
     compute it again and judge it, nothing unless it `is_judged`, and `check_s` to make and check its world.
@@ -31,7 +31,8 @@ def costs_of(runs: Plan, is_judged: Sequence[bool]) -> pl.DataFrame:
     import polars as pl
 
     once, points = ["point", "keep"], pl.Series(runs.places.point)
-    table = runs.table.select("run", "world", "keep").with_row_index("at").with_columns(point=points)
+    numbers = [pl.col("run", "world").rank("dense"), "keep"]  # keys of a million runs would take much memory
+    table = runs.table.select(numbers).with_row_index("at").with_columns(point=points)
     ways = evenly(table.unique(once, keep="first", maintain_order=True)["at"].to_list())
     with TemporaryDirectory() as nothing:
         found = pl.DataFrame([_seconds(runs, runs[at], Store(Path(nothing))) for at in ways], _SECONDS, orient="row")

@@ -111,8 +111,9 @@ class Verification:
     def _others(self) -> Iterator[tuple[int, Verdict]]:
         """What is to be said of runs that are not drawn, by the numbers of their rows."""
         others = self.drawing.costs.join(self.drawing.drawn.select("at"), on="at", how="anti", maintain_order="left")
-        kept = kept_runs(self.results)
-        for at, run in others.select("at", "run").iter_rows():
+        kept, keys = kept_runs(self.results), self.runs.table["run"]
+        for at in others["at"]:
+            run = keys[at]
             said = [*self.sight.lacking.get(at, ()), *(unsealed(self.results, run) if run in kept else ())]
             if said or at in self.sight.labels:
                 yield at, self._verdict(at, said, has_records=run in kept, is_drawn=False)
