@@ -143,7 +143,7 @@ def test_the_model_hands_out_jobs_as_the_executor_does() -> None:
 
 def made_up() -> dict[str, float]:
     """A whole result's figures, every curve with a slope of 1."""
-    figures: dict[str, float] = {"bytes.row": 50.0, "bytes.plan": 60.0}
+    figures: dict[str, float] = {"bytes.row": 50.0, "memory.no_runs.mb": 100.0, "memory.run.bytes": 400.0}
     for name, curve in ((name, curve) for curves in CURVES.values() for name, curve in curves.items()):
         costs = {at: at / 1e3 for at in curve.sizes}
         figures |= {f"{name}.{at}.s": cost for at, cost in costs.items()} | carried_on(name, costs, curve.beyond)
@@ -153,7 +153,7 @@ def made_up() -> dict[str, float]:
             figures |= {f"workers.{name}.{length}.{n}.{each}": 0.5 for each in ("run_ms", "busy", "model")}
         for points, n in product(POINTS, WORKERS):
             place = f"model.{name}.{points}.{n}"
-            figures |= {f"{place}.{ms}_ms.{each}": 0.5 for ms in RUNS_MS for each in ("busy", "runs_per_s")}
+            figures |= {f"{place}.{ms}_ms.{each}": 50.0 for ms in RUNS_MS for each in ("busy", "runs_per_s")}
             figures[f"{place}.least_run_s"] = 0.5
     return figures
 
@@ -177,6 +177,9 @@ def test_the_page_tells_what_was_measured_and_what_was_computed(page: Path) -> N
     assert "| planning a study | runs | 10,000 to 320,000 | 10 s to 320 s | 1.00 (1.00 to 1.00) |" in text
     assert "| 10,000 machines | 10 s (10 s to 10 s) | computed from the slope, measured up to 1,600 |" in text
     assert "| 10,000 nodes | 10 s | measured |" in text
+    assert "| planning a study, in all | 2.78 hours (2.78 hours to 2.78 hours) |" in text
+    assert "| runs of 0.1 s on 1,000 workers, points in a world: 1; with storing | 2.43 days |" in text  # 2.31 and 0.116
+    assert "| memory of a process that plans one study of a million | 504.9 MB |" in text
     assert PARTS.sub("", text) == PARTS.sub("", before)
     images = {path.name for path in (page.parents[1] / "images").iterdir()}
     assert images == {"scaling-curves.png", "scaling-workers.png"} == {path.name for path in IMAGES.glob("scaling-*")}
