@@ -150,7 +150,7 @@ def _bound(n: int, case: Case) -> Timed:
 
 def _replaying(clusters: ClusterParameters, jobs_per_day: float, days: int, case: Case) -> Timed:
     system = generate_clusters(clusters, case.seed, 0)
-    large = clusters.size_limits[-1]
+    large = clusters.size_limits[3]
     day = ParallelDayParameters(jobs_per_day=max(case.part * jobs_per_day, LEAST_JOBS), days=days, large_cores=large)
     world = JobWorld(system.clusters, system.types, generate_parallel_day(day, system, case.seed, 0))
     return lambda: simulate_jobs(world, Scheduler(JOB_POLICIES["easy"]))
@@ -166,12 +166,17 @@ def _crowded_jobs(n: int, case: Case) -> Timed:
 
 
 def _nodes(n: int, case: Case) -> Timed:
-    """Nodes of one core; jobs stay as many, and each as large a part of all nodes as published."""
+    """Nodes of one core, with jobs as large as published on clusters of 300 nodes, and 2,500 a day on 2,000 nodes.
+
+    Jobs of 20 percent of the types may have up to 300 nodes. Published, these could have all of a cluster.
+    """
     usual = ClusterParameters()
     *small, middle, large = usual.size_limits
-    limits = (*small, round(middle * n / usual.cores), round(large * n / usual.cores))
-    clusters = ClusterParameters(cores=n, size_limits=limits, cores_per_node=(1, 1), processors_per_node=(1, 1))
-    return _replaying(clusters, 2_500, 1, case)
+    clusters = ClusterParameters(
+        cores=n, cores_per_node=(1, 1), processors_per_node=(1, 1),
+        size_limits=(*small, middle // 50, large // 50, 300), size_percent=(20.0, 20.0, 40.0, 20.0, 0.0, 0.0),
+    )  # fmt: skip
+    return _replaying(clusters, 1.25 * n, 1, case)
 
 
 # Bags and facilities
@@ -284,7 +289,7 @@ CURVES: Mapping[str, Mapping[str, Curve]] = {
             most_slope=4.0, repeats=1,
         ),
         "nodes": Curve(
-            _EASY, "nodes, and 2,500 jobs with them", _nodes, (2_500, 5_000, 10_000, 20_000, 40_000), LOADS,
+            _EASY, "nodes, each with 1.25 jobs a day", _nodes, (2_500, 5_000, 10_000, 20_000, 40_000), LOADS,
             of_site=(10_000,),
         ),
     },

@@ -26,7 +26,7 @@ from benchmarks.executor import (
     simulated,
     steady,
 )
-from benchmarks.measure import machine, versions
+from benchmarks.measure import Case, machine, versions
 from benchmarks.scaling import CURVES, carried_on
 from benchmarks.scaling_page import PAGE, write_page
 from benchmarks.slopes import line_through
@@ -69,6 +69,16 @@ def test_one_more_measurement_lies_in_its_interval_as_often_as_it_should() -> No
         found = line_through({size: costs[size] for size in sizes}).at(10_000)
         inside += found.low <= costs[10_000] <= found.high
     assert 0.92 <= inside / 400 <= 0.98
+
+
+# --- the curves -------------------------------------------------------------------------------------------------------
+
+
+def test_more_nodes_have_more_jobs() -> None:
+    """The same load at every size, so that no site gets a curve of empty nodes."""
+    ready = CURVES["jobs"]["nodes"].ready
+    few, many = (ready(n, Case())().allocation.start_s.size for n in (2_000, 4_000))  # type: ignore[attr-defined]
+    assert many == pytest.approx(2 * few, rel=0.1)
 
 
 # --- the model --------------------------------------------------------------------------------------------------------
@@ -178,7 +188,9 @@ def test_the_page_tells_what_was_measured_and_what_was_computed(page: Path) -> N
     assert "| 10,000 machines | 10 s (10 s to 10 s) | computed from the slope, measured up to 1,600 |" in text
     assert "| 10,000 nodes | 10 s | measured |" in text
     assert "| planning a study, in all | 2.78 hours (2.78 hours to 2.78 hours) |" in text
-    assert "| runs of 0.1 s on 1,000 workers, points in a world: 1; with storing | 2.43 days |" in text  # 2.31 and 0.116
+    assert (
+        "| runs of 0.1 s on 1,000 workers, points in a world: 1; with storing | 2.43 days |" in text
+    )  # 2.31 and 0.116
     assert "| memory of a process that plans one study of a million | 504.9 MB |" in text
     assert PARTS.sub("", text) == PARTS.sub("", before)
     images = {path.name for path in (page.parents[1] / "images").iterdir()}
