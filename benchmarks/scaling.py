@@ -15,7 +15,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.measure import Bar, Case, Subject, seconds
+import numpy as np
+
+from benchmarks.measure import Bar, Case, Subject, peak_memory_mb, seconds
 from benchmarks.slopes import line_through
 from benchmarks.watching import ENGINES, LENGTHS, WATCHED, study_of, workers
 from joulewise.model import World
@@ -31,7 +33,7 @@ from joulewise.simulate.jobs.scheduler import Scheduler
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.serial import simulate
 from joulewise.study import plan, run_study
-from joulewise.study.parsing.study import Study
+from joulewise.study.parsing.study import MAX_RUNS, Study
 from joulewise.study.store.journal import Journal
 from joulewise.study.store.merging import merge
 from joulewise.study.store.store import DONE, Store
@@ -50,6 +52,8 @@ LEAST_JOBS = 25
 """What a day must have."""
 SMALL, LOADS = (100, 200, 400), (25_000, 50_000, 100_000)
 """Sizes of smoke runs, which have a part of a load."""
+PLANNED = (100_000, 200_000, 400_000)
+"""Runs of studies that are planned to see how much memory that takes."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +150,7 @@ def _bound(n: int, case: Case) -> Timed:
 
 def _replaying(clusters: ClusterParameters, jobs_per_day: float, days: int, case: Case) -> Timed:
     system = generate_clusters(clusters, case.seed, 0)
-    large = clusters.size_limits[-1]
+    large = clusters.size_limits[3]
     day = ParallelDayParameters(jobs_per_day=max(case.part * jobs_per_day, LEAST_JOBS), days=days, large_cores=large)
     world = JobWorld(system.clusters, system.types, generate_parallel_day(day, system, case.seed, 0))
     return lambda: simulate_jobs(world, Scheduler(JOB_POLICIES["easy"]))
@@ -162,12 +166,17 @@ def _crowded_jobs(n: int, case: Case) -> Timed:
 
 
 def _nodes(n: int, case: Case) -> Timed:
-    """Nodes of one core; jobs stay as many, and each as large a part of all nodes as published."""
+    """Nodes of one core, with jobs as large as published on clusters of 300 nodes, and 2,500 a day on 2,000 nodes.
+
+    Jobs of 20 percent of the types may have up to 300 nodes. Published, these could have all of a cluster.
+    """
     usual = ClusterParameters()
     *small, middle, large = usual.size_limits
-    limits = (*small, round(middle * n / usual.cores), round(large * n / usual.cores))
-    clusters = ClusterParameters(cores=n, size_limits=limits, cores_per_node=(1, 1), processors_per_node=(1, 1))
-    return _replaying(clusters, 2_500, 1, case)
+    clusters = ClusterParameters(
+        cores=n, cores_per_node=(1, 1), processors_per_node=(1, 1),
+        size_limits=(*small, middle // 50, large // 50, 300), size_percent=(20.0, 20.0, 40.0, 20.0, 0.0, 0.0),
+    )  # fmt: skip
+    return _replaying(clusters, 1.25 * n, 1, case)
 
 
 # Bags and facilities
@@ -280,7 +289,7 @@ CURVES: Mapping[str, Mapping[str, Curve]] = {
             most_slope=4.0, repeats=1,
         ),
         "nodes": Curve(
-            _EASY, "nodes, and 2,500 jobs with them", _nodes, (2_500, 5_000, 10_000, 20_000, 40_000), LOADS,
+            _EASY, "nodes, each with 1.25 jobs a day", _nodes, (2_500, 5_000, 10_000, 20_000, 40_000), LOADS,
             of_site=(10_000,),
         ),
     },
@@ -302,15 +311,15 @@ CURVES: Mapping[str, Mapping[str, Curve]] = {
     "studies": {
         "trials": Curve(
             "a whole study of short runs, in one process", "runs", _trials, (50, 100, 200, 400, 800), (2, 4, 8),
-            beyond=(10_000_000,), repeats=2,
+            beyond=(MAX_RUNS,), repeats=2,
         ),
         "planned": Curve(
             "planning a study", "runs", _planned, (10_000, 20_000, 40_000, 80_000, 160_000, 320_000), SMALL,
-            beyond=(10_000_000,), repeats=2,
+            beyond=(MAX_RUNS,), repeats=2,
         ),
         "stored": Curve(
             "storing and merging rows", "runs", _stored, (2_500, 5_000, 10_000, 20_000, 40_000), (10, 20, 40),
-            beyond=(10_000_000,), repeats=2,
+            beyond=(MAX_RUNS,), repeats=2,
         ),
     },
 }  # fmt: skip
@@ -325,14 +334,25 @@ def _measured(curves: Mapping[str, Curve], case: Case) -> dict[str, float]:
 
 
 def sizes(case: Case) -> dict[str, float]:
-    """Bytes of a run in the plan, in memory, and in the table of a finished study without details, on disk."""
+    """Bytes of a run in the table of a finished study without details, on disk."""
     n_runs = 50 if case.smoke else 20_000
     with TemporaryDirectory() as folder:
         runs, store = plan(study_of(n_runs, case)), Store(Path(folder))
         _store(store, runs)
         merge(store, runs, runs.table["run"], runs.study.kind.in_order)
         on_disk = store.runs_file.stat().st_size
-    return {"bytes.row": on_disk / n_runs, "bytes.plan": runs.table.estimated_size() / n_runs}
+    return {"bytes.row": on_disk / n_runs}
+
+
+def memory(case: Case) -> dict[str, float]:
+    """The most memory of processes that plan studies, one for each size, and the line through that."""
+    script = (
+        "from benchmarks.measure import Case\nfrom benchmarks.scaling import _planned\n_planned({n}, Case({seed}))()"
+    )
+    held = {n: peak_memory_mb(script.format(n=n, seed=case.seed), case) for n in (SMALL if case.smoke else PLANNED)}
+    each_mb, no_runs_mb = np.polyfit(list(held), list(held.values()), 1)
+    figures = {f"memory.{n}.mb": mb for n, mb in held.items()}
+    return {**figures, "memory.no_runs.mb": float(no_runs_mb), "memory.run.bytes": float(each_mb) * 2**20}
 
 
 def write_page(result: Mapping[str, Any]) -> None:
@@ -344,7 +364,12 @@ def write_page(result: Mapping[str, Any]) -> None:
 
 SUBJECT = Subject(
     "scaling",
-    {**{group: partial(_measured, curves) for group, curves in CURVES.items()}, "sizes": sizes, "workers": workers},
+    {
+        **{group: partial(_measured, curves) for group, curves in CURVES.items()},
+        "sizes": sizes,
+        "memory": memory,
+        "workers": workers,
+    },
     [
         *(
             Bar(f"{name}: the slope of its cost", f"{name}.slope", "at most", curve.most_slope)

@@ -13,18 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import ROOT
-from benchmarks.scaling import CURVES
+from benchmarks.scaling import CURVES, PLANNED
 from benchmarks.watching import ENGINES, LENGTHS, POINTS, RUNS_MS, WATCHED, WORKERS
 from joulewise.errors import Problem, raise_if_any
 from joulewise.files import write_atomic
 from joulewise.present.export import export
 from joulewise.present.theme import CONFIG, PALETTE
+from joulewise.study.parsing.study import MAX_RUNS
 from joulewise.units import size
 
 PAGE = ROOT / "docs" / "explanation" / "scaling.md"
 _PART = re.compile(r"(<!-- scaling (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _MANY_RUNS = 10_000_000
-_DAY_S = 86_400.0
+_STUDIES = _MANY_RUNS // MAX_RUNS
 _WIDTH, _HEIGHT = 230, 190
 
 Figures = Mapping[str, float]
@@ -80,15 +81,30 @@ def _site_table(figures: Figures) -> str:
 
 
 def _study_rows(figures: Figures) -> Iterator[Sequence[str]]:
+    measured = f"one of a million computed from the slope, measured up to {{:,}}, times {_STUDIES}"
     for name in ("planned", "stored", "trials"):
-        seconds, way = _told(figures, name, _MANY_RUNS)
-        yield f"{_curves()[name].cost}, in all", seconds, way
-    for name, what in {"plan": "memory for the plan", "row": "disk for the table of runs"}.items():
-        each = figures[f"bytes.{name}"]
-        yield what, size(each * _MANY_RUNS), f"{each:,.0f} bytes a run, measured, times 10 million"
-    for run_s in (0.2, 10.0):
-        days = _MANY_RUNS * run_s / 1_000 / _DAY_S
-        yield f"computing runs of {run_s:g} s on 1,000 workers that are always busy", f"{days:,.2g} days", "computed"
+        low, middle, high = (_long(_STUDIES * figures[f"{name}.at_{MAX_RUNS}.s{end}"]) for end in ("_low", "", "_high"))
+        way = measured.format(max(_sizes(figures, name)))
+        yield f"{_curves()[name].cost}, in all", f"{middle} ({low} to {high})", way
+    for points, run_ms in product(POINTS, (100, 10_000)):
+        what = f"runs of {run_ms / 1e3:g} s on {WORKERS[-1]:,} workers, points in a world: {points}"
+        yield f"{what}; with storing", _long(_shared_s(figures, points, run_ms)), "computed by the model below"
+    yield from _memory_rows(figures)
+    row = figures["bytes.row"]
+    yield "disk for the tables of runs", size(row * _MANY_RUNS), f"{row:,.0f} bytes a run, measured, times 10 million"
+
+
+def _shared_s(figures: Figures, points: int, run_ms: int) -> float:
+    """How long many workers take, by the model, which has the journal, and then what it has not: fragments, merging."""
+    pace = figures[f"model.{_MANY}.{points}.{WORKERS[-1]}.{run_ms}_ms.runs_per_s"]
+    return _MANY_RUNS / pace + _STUDIES * figures[f"stored.at_{MAX_RUNS}.s"]
+
+
+def _memory_rows(figures: Figures) -> Iterator[Sequence[str]]:
+    each, no_runs = figures["memory.run.bytes"], figures["memory.no_runs.mb"] * 2**20
+    way = f"{_digits(each)} bytes a run: the slope of the most that processes held, with up to {PLANNED[-1]:,} runs"
+    yield "memory of a process that plans one study of a million", size(no_runs + each * MAX_RUNS), way
+    yield "the same, were ten million in one study", size(no_runs + each * _MANY_RUNS), way
 
 
 def _study_table(figures: Figures) -> str:
@@ -173,7 +189,21 @@ def _told(figures: Figures, name: str, at: int) -> tuple[str, str]:
 
 def _seconds(value: float) -> str:
     """Seconds to three digits, as people write them."""
-    return f"{value:,.0f} s" if value >= 100 else f"{value:.3g} s" if value >= 1 else f"{1e3 * value:.3g} ms"
+    return f"{_digits(value)} s" if value >= 1 else f"{_digits(1e3 * value)} ms"
+
+
+def _long(value: float) -> str:
+    """Seconds to three digits, in minutes, hours or days where there are many."""
+    units = {"days": 86_400, "hours": 3_600, "minutes": 60}
+    return next(
+        (f"{_digits(value / unit)} {name}" for name, unit in units.items() if value >= 2 * unit), _seconds(value)
+    )
+
+
+def _digits(value: float) -> str:
+    """A number to three digits, the places before the point in full."""
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:,.0f}" if rounded >= 100 else f"{rounded:g}"
 
 
 def _table(heads: Sequence[str], rows: Iterator[Sequence[str]] | Sequence[Sequence[str]]) -> str:

@@ -26,7 +26,7 @@ from benchmarks.executor import (
     simulated,
     steady,
 )
-from benchmarks.measure import machine, versions
+from benchmarks.measure import Case, machine, versions
 from benchmarks.scaling import CURVES, carried_on
 from benchmarks.scaling_page import PAGE, write_page
 from benchmarks.slopes import line_through
@@ -69,6 +69,16 @@ def test_one_more_measurement_lies_in_its_interval_as_often_as_it_should() -> No
         found = line_through({size: costs[size] for size in sizes}).at(10_000)
         inside += found.low <= costs[10_000] <= found.high
     assert 0.92 <= inside / 400 <= 0.98
+
+
+# --- the curves -------------------------------------------------------------------------------------------------------
+
+
+def test_more_nodes_have_more_jobs() -> None:
+    """The same load at every size, so that no site gets a curve of empty nodes."""
+    ready = CURVES["jobs"]["nodes"].ready
+    few, many = (ready(n, Case())().allocation.start_s.size for n in (2_000, 4_000))  # type: ignore[attr-defined]
+    assert many == pytest.approx(2 * few, rel=0.1)
 
 
 # --- the model --------------------------------------------------------------------------------------------------------
@@ -143,7 +153,7 @@ def test_the_model_hands_out_jobs_as_the_executor_does() -> None:
 
 def made_up() -> dict[str, float]:
     """A whole result's figures, every curve with a slope of 1."""
-    figures: dict[str, float] = {"bytes.row": 50.0, "bytes.plan": 60.0}
+    figures: dict[str, float] = {"bytes.row": 50.0, "memory.no_runs.mb": 100.0, "memory.run.bytes": 400.0}
     for name, curve in ((name, curve) for curves in CURVES.values() for name, curve in curves.items()):
         costs = {at: at / 1e3 for at in curve.sizes}
         figures |= {f"{name}.{at}.s": cost for at, cost in costs.items()} | carried_on(name, costs, curve.beyond)
@@ -153,7 +163,7 @@ def made_up() -> dict[str, float]:
             figures |= {f"workers.{name}.{length}.{n}.{each}": 0.5 for each in ("run_ms", "busy", "model")}
         for points, n in product(POINTS, WORKERS):
             place = f"model.{name}.{points}.{n}"
-            figures |= {f"{place}.{ms}_ms.{each}": 0.5 for ms in RUNS_MS for each in ("busy", "runs_per_s")}
+            figures |= {f"{place}.{ms}_ms.{each}": 50.0 for ms in RUNS_MS for each in ("busy", "runs_per_s")}
             figures[f"{place}.least_run_s"] = 0.5
     return figures
 
@@ -177,6 +187,11 @@ def test_the_page_tells_what_was_measured_and_what_was_computed(page: Path) -> N
     assert "| planning a study | runs | 10,000 to 320,000 | 10 s to 320 s | 1.00 (1.00 to 1.00) |" in text
     assert "| 10,000 machines | 10 s (10 s to 10 s) | computed from the slope, measured up to 1,600 |" in text
     assert "| 10,000 nodes | 10 s | measured |" in text
+    assert "| planning a study, in all | 2.78 hours (2.78 hours to 2.78 hours) |" in text
+    assert (
+        "| runs of 0.1 s on 1,000 workers, points in a world: 1; with storing | 2.43 days |" in text
+    )  # 2.31 and 0.116
+    assert "| memory of a process that plans one study of a million | 504.9 MB |" in text
     assert PARTS.sub("", text) == PARTS.sub("", before)
     images = {path.name for path in (page.parents[1] / "images").iterdir()}
     assert images == {"scaling-curves.png", "scaling-workers.png"} == {path.name for path in IMAGES.glob("scaling-*")}
