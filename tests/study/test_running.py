@@ -363,9 +363,10 @@ class _Ended(BaseException):
 def test_whatever_ends_a_merge_no_row_is_lost_and_the_next_run_goes_on(
     small_copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with monkeypatch.context() as patch, pytest.raises(_Ended):
+    with monkeypatch.context() as patch:
         patch.setattr(running, "merge", _stepping(patch, 0))
-        run_small(small_copy, change=_edited)
+        with pytest.raises(_Ended):
+            run_small(small_copy, change=_edited)
     for n_steps in count(1):
         folder = shutil.copytree(small_copy, tmp_path / str(n_steps))
         with monkeypatch.context() as patch, suppress(_Ended):
