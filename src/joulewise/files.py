@@ -33,8 +33,7 @@ def replacing(path: Path) -> Iterator[Path]:
             path.parent.mkdir(parents=True, exist_ok=True)
             temporary.touch(exist_ok=False)  # with the permissions that the user's umask gives to new files
             yield temporary
-            with temporary.open("rb") as written:
-                os.fsync(written.fileno())
+            sync(temporary)
             temporary.replace(path)
     finally:  # not before it is known that the disk is full
         with suppress(OSError):  # where nothing may be written, nothing may be removed either
@@ -57,6 +56,12 @@ def naming(path: Path) -> Iterator[None]:
 
 def _is_full(folder: Path) -> bool:
     return folder.is_dir() and os.statvfs(folder).f_bavail == 0
+
+
+def sync(path: Path) -> None:
+    """Have what was written to a file on disk."""
+    with path.open("rb") as written:
+        os.fsync(written.fileno())
 
 
 def refusal_code(error: BaseException) -> int:

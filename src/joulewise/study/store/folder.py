@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from joulewise.files import replacing, write_atomic
+from joulewise.files import replacing, sync, write_atomic
 from joulewise.parquet import seal, sealed
 from joulewise.study.store.reading import read_parquet, reading_table
 
@@ -56,10 +56,18 @@ class Folder:
 
     def sink_table(self, path: Path, table: pl.LazyFrame, rows_at_once: int = _ROWS_AT_ONCE) -> None:
         """Store a table that need not fit into memory, likewise."""
+        with self.replacing_table(path, table, rows_at_once):
+            pass
+
+    @contextmanager
+    def replacing_table(self, path: Path, table: pl.LazyFrame, rows_at_once: int = _ROWS_AT_ONCE) -> Iterator[None]:
+        """The same, for a block that begins when all is on disk, and after which it is in its place."""
         with replacing(path) as temporary:
             about = {"schema_version": str(SCHEMA_VERSION)}
             table.sink_parquet(temporary, metadata=about, row_group_size=rows_at_once)
             seal(temporary, self._name(path))
+            sync(temporary)
+            yield
 
     def read_table(
         self, path: Path, columns: Iterable[str] | None = None, *, must_be_sealed: bool = True

@@ -150,7 +150,7 @@ class Store(Folder):
             write_atomic(self.study_file, owner.source)
 
     def begin(self, owner: Owner, details: Mapping[str, Any]) -> None:
-        """Mark the folder as being rewritten: no reader gets a table with an older heading."""
+        """Mark the folder as being rewritten, for a moment: no reader gets a table with an older heading."""
         self._mark(owner, details, is_finished=False)
 
     def finish(self, owner: Owner, details: Mapping[str, Any]) -> None:
