@@ -42,7 +42,7 @@ class CancelToken:
 class Progress:
     """Runs to make, of which done and failed, runs that were there already, and what is being done now.
 
-    `seconds` have gone by since the first was begun, with `n_workers` at work; `why` the last one failed that did;
+    `runs_per_s` were done lately, and `n_workers` are there now; `why` the last one failed that did;
     `n_died` workers were lost, and `n_again` runs with them, which are done again.
     """
 
@@ -51,7 +51,7 @@ class Progress:
     n_failed: int
     n_reused: int
     now: str = ""
-    seconds: float = 0.0
+    runs_per_s: float = 0.0
     n_workers: int = 0
     why: str = ""
     n_died: int = 0
@@ -81,6 +81,6 @@ class Progress:
     @property
     def _pace(self) -> str:
         """How many runs a second several workers make."""
-        if self.n_workers < 2 or not self.n_done:
+        if self.n_workers < 2 or not self.runs_per_s:
             return ""
-        return f"{self.n_done / self.seconds:.3g} runs/s by {self.n_workers:,} workers"
+        return f"{self.runs_per_s:.3g} runs/s by {self.n_workers:,} workers"

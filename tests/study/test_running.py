@@ -8,11 +8,13 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partialmethod
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -26,6 +28,8 @@ from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.serial import Outcome, simulate
 from joulewise.study import Progress, Results, Run, Study, open_results, parse_study, run_study
 from joulewise.study.running import running
+from joulewise.study.running.engines.engine import Answer
+from joulewise.study.running.engines.here import Here
 from joulewise.study.spec.column import TRACES
 from joulewise.study.store import merging
 from joulewise.study.store.store import Store
@@ -451,3 +455,26 @@ def test_kernels_need_no_cache_that_can_be_written(tmp_path: Path, monkeypatch: 
     jit.mark_kernels_compiled("managed")
     assert not jit.kernels_are_compiled("managed")
     assert not jit._can_cache.__wrapped__()
+
+
+class Joining(Here):
+    """320 workers may come, of which two are there an hour later; from then on, they take two seconds for a run."""
+
+    n_workers = 320
+    n_there = 0
+    now_s = 0.0
+
+    def answers(self) -> list[Answer]:
+        self.now_s += 2 if self.n_there else 3600
+        self.n_there = 2
+        return super().answers()
+
+
+def test_workers_that_are_there_are_told_and_the_pace_since_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, seen = Joining(), list[Progress]()
+    clock = SimpleNamespace(monotonic=lambda: engine.now_s, perf_counter=time.perf_counter)
+    monkeypatch.setattr("joulewise.study.running.running.time", clock)
+    run_study(small(lambda text: QUICKLY + text), tmp_path, on_progress=seen.append, engine=engine)
+    assert [now.doing for now in seen] == ["", "", *["0.5 runs/s by 2 workers"] * 7]

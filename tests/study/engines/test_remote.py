@@ -81,19 +81,32 @@ def test_a_run_whose_file_cannot_be_had_fails(job: Job, tmp_path: Path) -> None:
     assert "changed while the study was running" in str(reply.results[0]["error"])
 
 
-@pytest.mark.parametrize("what", ["joulewise", "results version", "kernels"])
+@pytest.mark.parametrize("what", ["joulewise", "results version", "sources"])
 def test_a_worker_of_another_version_computes_nothing(what: str, tmp_path: Path) -> None:
     asked = {**versions(), what: "other"}
     assert answer_in(tmp_path / "scratch", asked, b"what it cannot open", None) == versions()
     assert not (tmp_path / "scratch").exists()
 
 
-def test_versions_follow_the_sources_of_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = versions()
-    monkeypatch.setattr(remote, "KERNELS", tmp_path)
-    (tmp_path / "kernel.py").write_text("")
-    versions.cache_clear()
-    assert versions()["kernels"] != before["kernels"]
+def test_versions_follow_the_sources_that_decide_numbers_and_their_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "PACKAGE", tmp_path)
+
+    def found() -> str:
+        versions.cache_clear()
+        return versions()["sources"]
+
+    def write(name: str, text: str) -> str:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+        return found()
+
+    seen = [write("model/world.py", "1"), write("model/world.py", "2"), write("simulate/world.py", "")]
+    (tmp_path / "model" / "world.py").rename(tmp_path / "model" / "other.py")
+    seen.append(found())
+    assert len(set(seen)) == 4
+    assert write("cli/run.py", "print()") == write("present/page.py", "") == seen[-1]
     versions.cache_clear()
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import platform
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -36,6 +37,8 @@ from joulewise.study.store.merging import merge
 from joulewise.study.store.store import OF_COMPUTING, Store
 
 MAX_WORKERS = 1024
+_RECENT_S, _LEAST_RECENT = 60.0, 16
+"""The pace is that of the last minute, or of so many jobs; what was before the first one was waiting for workers."""
 
 
 def default_folder(study: Study) -> Path:
@@ -116,11 +119,11 @@ def _compute(work: Work, engine: Engine, counter: _Counter, cancel: CancelToken)
         def take(answer: Answer) -> None:
             pairs = zip(answer.job.runs, answer.results, strict=True)
             journal.append([{**run.cells(), **result} for run, result in pairs])
-            counter.count(answer, engine.n_workers)
+            counter.count(answer)
 
         def look() -> None:
             cancel.raise_if_cancelled()
-            counter.tell(engine.news)
+            counter.tell(engine.news, engine.n_there)
 
         def try_again(job: Job) -> None:
             counter.try_again(job, engine.n_died)
@@ -136,7 +139,7 @@ class _Counter:
 
     def __init__(self, on_progress: Callable[[Progress], None]) -> None:
         self.progress, self.on_progress = Progress(0, 0, 0, 0), on_progress
-        self._began = time.perf_counter()
+        self._recent: deque[tuple[float, int]] = deque()
         self._again: set[str] = set()
 
     def begin(self, work: Work) -> None:
@@ -151,10 +154,11 @@ class _Counter:
         if not self.progress.n_total:
             self.on_progress(self.progress)
 
-    def tell(self, news: str) -> None:
-        """Say what is new about workers."""
-        if news != self.progress.now:
-            self.progress = replace(self.progress, now=news)
+    def tell(self, news: str, n_workers: int) -> None:
+        """Note how many workers are there, and say what is new about them."""
+        is_new = news != self.progress.now
+        self.progress = replace(self.progress, now=news, n_workers=n_workers)
+        if is_new:
             self.on_progress(self.progress)
 
     def try_again(self, job: Job, n_died: int) -> None:
@@ -163,16 +167,23 @@ class _Counter:
         self.progress = replace(self.progress, n_died=n_died, n_again=len(self._again))
         self.on_progress(self.progress)
 
-    def count(self, answer: Answer, n_workers: int) -> None:
+    def count(self, answer: Answer) -> None:
         """Count the runs of a job."""
-        seconds = time.perf_counter() - self._began
+        runs_per_s = self._pace(self.progress.n_done + len(answer.results))
         for result in answer.results:
             n_done, n_failed = self.progress.n_done + 1, self.progress.n_failed + (result["error"] is not None)
             why = result["error"] or self.progress.why
-            self.progress = replace(
-                self.progress, n_done=n_done, n_failed=n_failed, seconds=seconds, n_workers=n_workers, why=why
-            )
+            self.progress = replace(self.progress, n_done=n_done, n_failed=n_failed, runs_per_s=runs_per_s, why=why)
             self.on_progress(self.progress)
+
+    def _pace(self, n_done: int) -> float:
+        """How many runs a second were done lately, now that so many are."""
+        self._recent.append((time.monotonic(), n_done))
+        now_s = self._recent[-1][0]
+        while len(self._recent) > _LEAST_RECENT and self._recent[0][0] < now_s - _RECENT_S:
+            self._recent.popleft()
+        then_s, n_then = self._recent[0]
+        return (n_done - n_then) / (now_s - then_s) if now_s > then_s else 0.0
 
 
 def describe(study: Study, store: Store, runs: Plan, place: str) -> dict[str, Any]:

@@ -80,6 +80,11 @@ class Dask(Engine):
         return max(len(self._usable), 1)
 
     @property
+    def n_there(self) -> int:
+        """How many workers are there now."""
+        return len(self._usable)
+
+    @property
     def n_ahead(self) -> int:
         """How many jobs it should have, so that no worker waits."""
         return _JOBS_EACH * self.n_workers

@@ -53,7 +53,12 @@ class Engine(ABC):
     @property
     @abstractmethod
     def n_workers(self) -> int:
-        """How many jobs are computed at a time, now or most likely soon."""
+        """How many jobs are computed at a time, now or most likely soon: work is cut for so many."""
+
+    @property
+    def n_there(self) -> int:
+        """How many workers are there now."""
+        return self.n_workers
 
     @property
     def n_ahead(self) -> int:

@@ -112,14 +112,10 @@ class Queued(Dask):
         """See which of these jobs have ended, unless that was asked a moment ago or the queue does not say."""
         if not numbers or time.monotonic() < self._next_ask_s:
             return
-        command = [*QUEUES[self._profile.kind].lists, getpass.getuser()]
-        try:
-            told = subprocess.run(command, timeout=_ASK_S, check=False, capture_output=True, text=True)
-        except (OSError, subprocess.TimeoutExpired):
-            told = None
+        told = _told([*QUEUES[self._profile.kind].lists, getpass.getuser()])
         self._next_ask_s = time.monotonic() + _ASK_EVERY_S
-        if told and (told.returncode == 0 or _NONE_LEFT in told.stderr):
-            there = set(_NUMBER.findall(told.stdout))
+        if told is not None:
+            there = set(_NUMBER.findall(told))
             self._ended = {name for name, number in numbers.items() if number not in there}
 
     def _change(self, leaving: list[str], n_new: int) -> None:
@@ -149,3 +145,13 @@ class Queued(Dask):
 
     def _none(self, found: str, advice: str) -> InputError:
         return InputError(Problem(self.place, found, advice=advice))
+
+
+def _told(command: list[str]) -> str | None:
+    """What a queue says of a user's jobs, or None where it says nothing that can be relied on."""
+    try:
+        return subprocess.check_output(command, timeout=_ASK_S, stderr=subprocess.STDOUT, text=True)
+    except subprocess.CalledProcessError as error:
+        return "" if _NONE_LEFT in error.output else None
+    except (OSError, subprocess.TimeoutExpired):
+        return None

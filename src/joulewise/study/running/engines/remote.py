@@ -16,14 +16,16 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import NamedTuple
 
-import joulewise.kernels
+import joulewise
 from joulewise._version import __version__
 from joulewise.files import sha256_of, write_atomic
 from joulewise.study.running.worker import Job, do
 from joulewise.study.spec.parts import RESULTS_VERSION
 from joulewise.study.store.store import Result, Store
 
-KERNELS = Path(joulewise.kernels.__file__).parent
+PACKAGE = Path(joulewise.__file__).parent
+_ONLY_TELL = ("cli", "present")
+"""Rooms that decide no number."""
 _FILES = "files"
 _ONE_AT_A_TIME = Lock()
 """A process of several threads computes one job at a time, as worlds and libraries expect it."""
@@ -56,9 +58,10 @@ Versions = dict[str, str]
 def versions() -> Versions:
     """What decides which numbers come out here."""
     digest = hashlib.sha256()
-    for source in sorted(KERNELS.rglob("*.py")):
-        digest.update(source.read_bytes())
-    return {"joulewise": __version__, "results version": str(RESULTS_VERSION), "kernels": digest.hexdigest()[:16]}
+    sources = {source.relative_to(PACKAGE): source for source in PACKAGE.rglob("*.py")}
+    for name in sorted(name for name in sources if name.parts[0] not in _ONLY_TELL):
+        digest.update(f"{name.as_posix()} {sha256_of(sources[name])}\n".encode())
+    return {"joulewise": __version__, "results version": str(RESULTS_VERSION), "sources": digest.hexdigest()[:16]}
 
 
 def packed(job: Job) -> bytes:
