@@ -50,6 +50,13 @@ def test_plain_intervals_fail_where_they_are_looked_at_again_and_again_and_ours_
     assert missed(values, at_looks).mean() < 0.05
 
 
+def test_noise_that_is_very_skewed_is_beyond_what_intervals_of_few_trials_can_tell() -> None:
+    values = np.random.default_rng(1).lognormal(0, 1.5, (N_DRAWS, LOOKS[-1]))
+    others = np.random.default_rng(2).lognormal(0, 1.5, values.shape)
+    assert missed(values - math.exp(1.5**2 / 2), at_looks).mean() > 0.3  # the limit that the documentation states
+    assert missed(values - others, at_looks).mean() < 0.05
+
+
 def told_apart(values: NDArray[np.float64], error: Error) -> float:
     """How often one of equal settings is told from the one that looks best, at some look."""
     n_settings, found = values.shape[1], np.zeros(values.shape[0], dtype=bool)

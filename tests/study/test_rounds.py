@@ -13,7 +13,7 @@ from joulewise.confidence import CONFIDENCE, error_at_look, looks
 from joulewise.errors import InputError
 from joulewise.rng import generator
 from joulewise.study import Progress, Study, open_results, run_study
-from joulewise.study.answers.rounds import first_shares, next_shares, points_of
+from joulewise.study.answers.rounds import first_shares, next_shares, points_of, stopping_words
 from joulewise.study.running.estimate import estimate
 from joulewise.study.spec.trials import Share
 from joulewise.study.verifying.verification import verify
@@ -26,7 +26,7 @@ def queues(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield from with_queues(monkeypatch)
 
 
-def told(values: Callable[[int, int], float | None], n_points: int = 2, n_trials: int = 41) -> pl.DataFrame:
+def told(values: Callable[[int, int], float | None], n_points: int = 2, n_trials: int = 210) -> pl.DataFrame:
     """What came out of points of one world, by the number of the point and the trial."""
     rows = [
         {"point": point, "trial": trial, "world": f"w{trial}", "mean_wait_s": values(point, trial)}
@@ -69,8 +69,39 @@ def test_it_ends_at_the_most_that_there_may_be() -> None:
     assert stops_at(queue('"until 0.01 %, at most 41"'), lambda point, trial: 100 + noise(2 * trial + point)) == 41
 
 
-def test_settings_that_come_out_the_same_are_known() -> None:
-    assert stops_at(queue('"until 0.01 %, at most 41"'), lambda _, trial: 100 + noise(trial)) == 5
+@pytest.mark.parametrize("behind", [0.0, 7.0])
+def test_what_comes_out_the_same_is_known_when_little_can_be_unseen(behind: float) -> None:
+    def values(point: int, trial: int) -> float:
+        return 100 + noise(trial) - point * behind
+
+    assert stops_at(queue('"until 0.01 %, at most 41"'), values) == 41
+    assert stops_at(queue('"until 0.01 %, at most 210"'), values) == 93
+    alone = queue('"until 1 %"', change=lambda text: text.replace('["in-order", "shortest"]', '"shortest"'))
+    assert stops_at(alone, lambda *_: 100.0) == 93
+
+
+def test_settings_whose_means_happen_to_be_equal_are_not_the_same() -> None:
+    assert stops_at(queue('"until 1 %, at most 41"'), lambda point, trial: 100.0 + 50 * (trial % 5 == point)) == 41
+
+
+def test_a_study_without_chance_stops_at_its_only_trial() -> None:
+    study, out = queue('"until 1 %"'), told(lambda point, _: 100.0 - point, n_trials=1)
+    assert next_shares(study, first_shares(study), lambda: out) is None
+
+
+def test_a_rare_event_is_seldom_overlooked_and_what_may_be_is_told() -> None:
+    """The second setting loses half in a tenth of the trials."""
+    study = queue('"until 0.5 %, at most 93"')
+    assert study.until is not None
+    for seed in range(20):
+        events = generator(seed, 7).random(210) < 0.1
+        n_trials = stops_at(study, lambda point, trial, events=events: 100 - 50 * point * events[trial])  # type: ignore[misc]
+        assert events[:n_trials].any()
+    words = list(stopping_words(study, study.until, (Share(93),) * 2, told(lambda *_: 100.0, n_trials=93)))
+    assert words[1] == (
+        "Some values or differences came out the same in all 93 trials; what happens in fewer than 7.9 % of trials may "
+        "be unseen."
+    )
 
 
 def test_points_whose_runs_fail_are_left_out() -> None:

@@ -17,15 +17,13 @@ from joulewise.study.answers.notes import notes_of
 from joulewise.study.answers.points import AGAINST, STUDY, matched, points_of
 from joulewise.study.answers.settings import settings_of
 from joulewise.study.answers.sides import Side, Studied, axes_of, sides_of
-from joulewise.study.answers.statistics import TIED, percent_of
+from joulewise.study.answers.statistics import ROUNDING, TIED, percent_of
 from joulewise.study.answers.trials import PAIR, PAIRING, UNPAIRED, Met
 
 HIGHER, LOWER, SAME = "higher", "lower", "same"
 """How a study stands to the base, or `TIED`: the trials do not tell them apart."""
 ONE_TRIAL, NO_CHANCE, NO_SPREAD, NO_VALUES = "one trial", "nothing is random", "no spread over trials", "no values"
 """Why a difference has no interval."""
-_ROUNDING = 1e-12
-"""What is a smaller part of the values is rounding."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +175,7 @@ def _share(sides: Sequence[Side]) -> pl.Expr:
 
 def _no_rounding() -> Iterator[pl.Expr]:
     """Differences and deviations, zero where they are no more than rounding."""
-    least = _ROUNDING * pl.col("scale")
+    least = ROUNDING * pl.col("scale")
     for name in ("difference", "deviation", "base_deviation"):
         yield pl.when(pl.col(name).abs() > least).then(pl.col(name)).when(pl.col(name).is_not_null()).then(0.0)
 

@@ -37,7 +37,7 @@ class Estimates:
 
         with np.errstate(divide="ignore", invalid="ignore"):
             p = 2 * stdtr(self.freedom, -np.abs(self.difference / self.error))
-        return np.minimum(p / self.share, 1.0)
+        return np.asarray(np.minimum(p / self.share, 1.0))
 
     def half(self, confidence: float) -> Floats:
         """Half of the interval that holds each difference with this probability."""

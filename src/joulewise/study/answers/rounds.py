@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from joulewise.confidence import looks
-from joulewise.study.answers.statistics import at_looks, gaps, summary
+from joulewise.study.answers.statistics import BEST, ROUNDING, TIED, at_looks, gaps, summary
 from joulewise.study.answers.tuned import first_tuning, halved, tuning_means
 from joulewise.study.kinds.kind import Kind
 from joulewise.study.parsing.study import Study
@@ -30,6 +30,8 @@ Told = Callable[[], pl.DataFrame]
 """Gives what came out: `point`, the number of a point in its study, `trial`, `world` and the columns of the runs."""
 
 _POINT, _VALUE = "point", "sought"
+_UNSEEN = 0.1
+"""What came out the same is known when all that happens in a larger share of trials would have been seen."""
 _Rows = Mapping[int, Mapping[str, Any]]
 """Rows of a table by the numbers of their points."""
 
@@ -114,7 +116,7 @@ def _until(study: Study, until: Until, shares: Shares, told: pl.DataFrame) -> Sh
     """The trials with the next look at worlds in which what is sought is not known surely enough."""
     later, grown = dict(pairwise(_looks(until))), list(shares)
     for world in worlds_of(study, shares, told):
-        if world.doubt_percent > until.percent:
+        if not world.is_known(until):
             for point in world.points:
                 share = shares[point]
                 grown[point] = share._replace(judging=later.get(share.judging, until.most))
@@ -122,11 +124,19 @@ def _until(study: Study, until: Until, shares: Shares, told: pl.DataFrame) -> Sh
 
 
 class WorldSoFar(NamedTuple):
-    """The points of a world, how many trials they have, and how large the doubt is that is left."""
+    """The points of a world, how many trials they have, and how large the doubt is that is left.
+
+    Where something came out the same in all trials, what happens in a smaller share of trials may be `unseen`.
+    """
 
     points: tuple[int, ...]
     n_trials: int
     doubt_percent: float
+    unseen: float
+
+    def is_known(self, until: Until) -> bool:
+        """Whether no more trials are needed."""
+        return self.doubt_percent <= until.percent and self.unseen <= _UNSEEN
 
 
 def worlds_of(study: Study, shares: Shares, told: pl.DataFrame) -> list[WorldSoFar]:
@@ -149,7 +159,7 @@ def worlds_of(study: Study, shares: Shares, told: pl.DataFrame) -> list[WorldSoF
         WorldSoFar(
             tuple(here),
             max(shares[point].judging for point in here),
-            _doubt(here, means, behind, is_share=column.unit == "%"),
+            *_doubt(here, means, behind, is_share=column.unit == "%"),
         )
         for here in points.values()
     ]
@@ -160,7 +170,7 @@ def stopping_words(study: Study, until: Until, shares: Shares, told: pl.DataFram
     worlds, column = worlds_of(study, shares, told), headline(study.kind, told)
     if column.name not in told.columns or not told[column.name].count():
         return
-    sure = [world for world in worlds if world.doubt_percent <= until.percent]
+    sure = [world for world in worlds if world.is_known(until)]
     unit = "points" if column.unit == "%" else "%"
     known = "means are" if not study.kind.has_best else "the best is told from the others, or its lead is"
     if sure:
@@ -173,22 +183,36 @@ def stopping_words(study: Study, until: Until, shares: Shares, told: pl.DataFram
         where = f"In {len(worlds) - len(sure):,} of {count(len(worlds), 'world')}, all" if len(worlds) > 1 else "All"
         doubt = max(world.doubt_percent for world in worlds)
         known = "means are" if not study.kind.has_best else "a lead that is left open is"
-        aim = f"{known} known to {doubt:.2g} {unit} only, where {until.percent:g} was asked for"
-        yield f"{where} {until.most:,} trials were made that there may be: {aim}."
+        aim = f": {known} known to {doubt:.2g} {unit} only, where {until.percent:g} was asked for"
+        yield f"{where} {until.most:,} trials were made that there may be{aim if doubt > until.percent else ''}."
+    rarest = max(worlds, key=lambda world: world.unseen)
+    if rarest.unseen:
+        yield (
+            f"Some values or differences came out the same in all {rarest.n_trials:,} trials; what happens in fewer "
+            f"than {100 * rarest.unseen:.2g} % of trials may be unseen."
+        )
     yield "Intervals are sequential: all of one mean or one difference, at every look, hold together with 95 %."
 
 
-def _doubt(points: Sequence[int], means: _Rows, behind: _Rows | None, *, is_share: bool) -> float:
-    """The doubt that is left of these points, in percent of a mean, or in points where the metric `is_share`."""
+def _doubt(points: Sequence[int], means: _Rows, behind: _Rows | None, *, is_share: bool) -> tuple[float, float]:
+    """The doubt that is left of these points, in percent of a mean, or in points where the metric `is_share`.
+
+    Then the share of trials in which something may be unseen, of the points that came out the same in all.
+    """
     spans = [means[point] for point in points if point in means]
-    bases = [row["mean"] for row in spans]
+    bases, n_among = [row["mean"] for row in spans], 2
     if behind is not None and len(spans) > 1:
-        best = max(bases)
-        spans = [row for row in (behind[point] for point in points if point in behind) if (row["high"] or 0.0) >= 0]
+        best, n_among = max(bases), len(spans)
+        spans = [row for row in (behind[point] for point in points if point in behind) if row["standing"] != BEST]
         bases = [best] * len(spans)
-    halves = [0.0 if row["high"] is None else row["high"] - row["mean"] for row in spans]
-    shares = [half if is_share or not half else _percent(half, base) for half, base in zip(halves, bases, strict=True)]
-    return max(shares, default=0.0)
+    doubts, unseen = [0.0], [0.0]
+    for row, base in zip(spans, bases, strict=True):
+        half = 0.0 if row["high"] is None else row["high"] - row["mean"]
+        if row["n"] > 1 and half <= ROUNDING * abs(base):
+            unseen.append(1 - at_looks(row["n"], n_among) ** (1 / row["n"]))
+        elif half and row.get("standing", TIED):
+            doubts.append(half if is_share else _percent(half, base))
+    return max(doubts), max(unseen)
 
 
 def _percent(half: float, base: float) -> float:

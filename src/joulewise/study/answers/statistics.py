@@ -16,6 +16,9 @@ POLICY = "manager.policy"
 BEST, TIED = "best", "tied"
 """How a point stands among those of its world."""
 
+ROUNDING = 1e-12
+"""What is a smaller part of the values is rounding."""
+
 Error = Callable[[int, int], float]
 """The chance with which an interval may miss, from the number of its trials and of the points that it is among."""
 
@@ -100,16 +103,17 @@ def percent_of(difference: str, base: str) -> pl.Expr:
 
 def leaders(runs: pl.DataFrame, axes: Sequence[str], metric: str, error: Error = once) -> pl.DataFrame:
     """The best point of each world and its ties, as `gaps` tells them: the axes and `standing`, BEST or TIED."""
-    return gaps(runs, axes, metric, error).drop_nulls("standing").select(*axes, "standing")
+    told = gaps(runs, axes, metric, error).filter(~pl.col("is_even"))
+    return told.drop_nulls("standing").select(*axes, "standing")
 
 
 def gaps(runs: pl.DataFrame, axes: Sequence[str], metric: str, error: Error = once) -> pl.DataFrame:
-    """How far points are from the best of their world on equal trials: the axes, mean, low, high, n and `standing`.
+    """How far points are from the best of their world on equal trials: the axes, mean, low, high, n, how they stand.
 
     Points are of one world if they met the same systems, work and supplies. The best has the highest mean of the
-    metric there, the first of equals; TIED are those whose interval reaches zero; the others have no standing. The only
-    run of a point without chance stands for every trial of its world. Points are left out where their world has one
-    point alone, where all means are equal, or where a run has no value.
+    metric there, the first of equals; TIED are those whose interval reaches zero; the others have no `standing`. Where
+    `is_even`, all means of the world are equal. The only run of a point without chance stands for every trial of its
+    world. Points are left out where their world has one point alone, or where a run has no value.
     """
     points = runs.group_by(axes, maintain_order=True).agg(
         _world=pl.col("world").unique().sort().str.join(),
@@ -117,8 +121,9 @@ def gaps(runs: pl.DataFrame, axes: Sequence[str], metric: str, error: Error = on
         _whole=pl.col(metric).cast(pl.Float64).is_finite().fill_null(False).all(),
     )
     mean = pl.col("_mean")
-    is_contest = pl.col("_whole").all().over("_world") & (mean.min().over("_world") < mean.max().over("_world"))
-    points = points.filter(is_contest)
+    is_contest = pl.col("_whole").all().over("_world") & (pl.len().over("_world") > 1)
+    is_even = mean.min().over("_world") == mean.max().over("_world")
+    points = points.filter(is_contest).with_columns(is_even=is_even)
     ranked = points.sort("_mean", descending=True, maintain_order=True)
     best = ranked.unique("_world", keep="first", maintain_order=True)
     met = runs.join(points, on=axes, nulls_equal=True, maintain_order="left")
@@ -127,9 +132,9 @@ def gaps(runs: pl.DataFrame, axes: Sequence[str], metric: str, error: Error = on
     pairs = values.join(tops, on=["_world", "trial"], maintain_order="left").with_columns(
         value=pl.col("value") - pl.col("top"), n_among=pl.struct(axes).n_unique().over("_world")
     )
-    behind = _with_intervals(pairs, axes, error).join(
-        best.select(*axes, _first=True), on=axes, how="left", nulls_equal=True, maintain_order="left"
-    )
+    behind = _with_intervals(pairs, axes, error)
+    for about in (points.select(*axes, "is_even"), best.select(*axes, _first=True)):
+        behind = behind.join(about, on=axes, how="left", nulls_equal=True, maintain_order="left")
     is_tied = pl.coalesce("high", "mean") >= 0
     standing = pl.when("_first").then(pl.lit(BEST)).when(is_tied).then(pl.lit(TIED))
     return behind.with_columns(standing=standing).drop("_first")
