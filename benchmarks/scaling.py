@@ -352,6 +352,8 @@ def write_page(result: Mapping[str, Any]) -> None:
     write_page(result)
 
 
+_BUSY = {"busy": "busy as measured", "model": "busy by the model"}
+
 SUBJECT = Subject(
     "scaling",
     {
@@ -372,7 +374,15 @@ SUBJECT = Subject(
             for length in LENGTHS
             for n in WATCHED
             for figure in (f"workers.{engine}.{length}.{n}.model_over_busy",)
-            for side, bar in (("at least", 0.8), ("at most", 1.25))
+            for side, bar in (("at least", 0.9), ("at most", 1.1))
+        ),
+        *(
+            Bar(f"{n} workers, {engine}, {length} runs: {_BUSY[which]}", figure, "at most", 1.0)
+            for engine in ENGINES
+            for length in LENGTHS
+            for n in WATCHED
+            for which in _BUSY
+            for figure in (f"workers.{engine}.{length}.{n}.{which}",)
         ),
         *(
             Bar(f"{n:,} imaginary workers: runs a second by the model over those measured", figure, side, bar)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import heapq
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -27,8 +28,11 @@ from joulewise.study.store.journal import Journal
 from joulewise.study.store.store import DONE, Result, Store
 from tests.strategies.dask_cluster import dask_cluster
 
-LENGTHS = {"short": (150, 200), "middle": (1_500, 150), "long": (10_000, 60)}
-"""Tasks a day of runs of some milliseconds, tens of them, and tenths of a second; and how many jobs are watched."""
+LENGTHS = {"short": (50, 200), "middle": (5_000, 100), "long": (80_000, 24)}
+"""Tasks a day of runs that take about 10, 50 and 500 ms on a quiet machine, and how many jobs are watched.
+
+What every run has to do takes about 10 ms, so that none is shorter.
+"""
 LARGE = 8
 """How many runs a large job has, to tell what a job costs from what a run does."""
 WATCHED = (1, 2)
@@ -84,6 +88,15 @@ class _Watching(Engine):
 
     seen: list[Seen]
 
+    def warm(self, job: worker.Job) -> None:
+        """Have every worker do a job, so that each has loaded what runs need; of so many, a cluster gives each one."""
+        for _ in range(self.n_workers):
+            self.submit(job)
+        n_answered = 0
+        while n_answered < self.n_workers:
+            n_answered += len(super().answers())  # type: ignore[safe-super] # an engine stands behind this class
+        self.seen = []
+
     def answers(self) -> list[Answer]:
         """What came back, noted."""
         found: list[Answer] = super().answers()  # type: ignore[safe-super] # an engine stands behind this class
@@ -95,7 +108,22 @@ class _Watching(Engine):
 
 
 class _WatchedProcesses(_Watching, Processes):
-    pass
+    def warm(self, job: worker.Job) -> None:
+        """Have the processes meet as well, as the first of them that was ready may have done all jobs."""
+        super().warm(job)
+        assert self._pool is not None
+        with TemporaryDirectory() as folder:
+            met = [self._pool.submit(_meet, job, Path(folder), self.n_workers) for _ in range(self.n_workers)]
+            for each in met:
+                each.result()
+
+
+def _meet(job: worker.Job, folder: Path, n: int) -> None:
+    """In a process: do a job and wait until so many processes have done it."""
+    worker.do(job)
+    (folder / str(os.getpid())).touch()
+    while len(list(folder.iterdir())) < n:
+        time.sleep(0.01)
 
 
 class _WatchedDask(_Watching, Dask):
@@ -173,11 +201,12 @@ def _seen_of(study: Study, engine: _Watching, n_workers: int, most_runs: int) ->
             pairs = zip(answer.job.runs, answer.results, strict=True)
             journal.append([{**run.cells(), **result} for run, result in pairs])
 
-        engine.seen = []
+        work = Work(runs, Store(Path(folder)))
         with engine:
             while engine.n_workers < n_workers:
                 engine.answers()  # waits until they have joined
-            execute(Work(runs, Store(Path(folder))).jobs(n_workers, most_runs), engine, take, lambda: None)
+            engine.warm(next(work.jobs(n_workers, most_runs)))
+            execute(work.jobs(n_workers, most_runs), engine, take, lambda: None)
     return engine.seen
 
 

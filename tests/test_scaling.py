@@ -34,7 +34,7 @@ from benchmarks.scaling_page import PAGE, write_page
 from benchmarks.slopes import line_through
 from benchmarks.watching import ENGINES, LENGTHS, POINTS, RUNS_MS, SATURATING, WATCHED, WORKERS
 from joulewise.errors import InputError
-from joulewise.study.running import work
+from joulewise.study.running import work, worker
 from joulewise.study.running.engines.processes import Processes
 
 PARTS = re.compile(r"-->\n.*?<!-- end", re.DOTALL)
@@ -153,6 +153,25 @@ def test_imaginary_workers_answer_when_their_time_is_over() -> None:
     assert [each.job for each in seen] == [Job(1, 0.02)] * 12
     assert seen[-1].at_s - began_s >= 4 * 0.02
     assert all(after.at_s >= before.at_s for before, after in pairwise(seen))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_nobody_is_busy_for_more_than_all_of_the_time(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    jobs = [Job(1, random.exponential(0.05)) for _ in range(200)]
+    n_workers, costs = int(random.integers(1, 12)), Costs(*random.uniform(0, 0.02, 4))
+    assert 0 < pace_of(simulated(jobs, n_workers, costs), n_workers).busy <= 1 + 1e-9
+
+
+def test_every_process_has_done_a_job_before_any_is_watched(tmp_path: Path) -> None:
+    """No window begins with the loading of kernels by a process that was late."""
+    engine = watching._WatchedProcesses(2)
+    with engine:
+        engine.warm(worker.Job((), tmp_path, tmp_path))
+        assert engine.seen == []
+        assert engine._pool is not None
+        assert all(process.is_alive() for process in engine._pool._processes.values())
+        assert len(engine._pool._processes) == 2
 
 
 def test_the_model_hands_out_jobs_as_the_executor_does() -> None:
