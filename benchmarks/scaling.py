@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.measure import Bar, Case, Subject, peak_memory_mb, seconds
 from benchmarks.slopes import line_through
-from benchmarks.watching import ENGINES, LENGTHS, WATCHED, study_of, workers
+from benchmarks.watching import ENGINES, LENGTHS, SATURATING, WATCHED, one_result, study_of, workers
 from joulewise.model import World
 from joulewise.model.air import Air
 from joulewise.model.jobs import JobWorld
@@ -33,10 +33,10 @@ from joulewise.simulate.jobs.scheduler import Scheduler
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.serial import simulate
 from joulewise.study import plan, run_study
-from joulewise.study.parsing.study import MAX_RUNS, Study
+from joulewise.study.parsing.study import MAX_RUNS
 from joulewise.study.store.journal import Journal
 from joulewise.study.store.merging import merge
-from joulewise.study.store.store import DONE, Store
+from joulewise.study.store.store import Store
 from joulewise.worlds.bags.bag import BagParameters, generate_bag
 from joulewise.worlds.cov_system import CovSystemParameters, generate_cov_system
 from joulewise.worlds.environment import SystemParameters, generate_system
@@ -238,21 +238,11 @@ def _stored(n: int, case: Case) -> Timed:
 
 def _store(store: Store, runs: Any) -> None:
     """Journal a row for each run, all with one result."""
-    result = _one_result(runs.study)
+    result = one_result(runs.study)
     with Journal(store) as journal:
         rows = ({**run.cells(), **result} for run in runs)
         while piece := list(islice(rows, 256)):
             journal.append(piece)
-
-
-def _one_result(study: Study) -> dict[str, Any]:
-    """What comes out of the first run of a study."""
-    with TemporaryDirectory() as folder:
-        results = run_study(dataclasses.replace(study, heading=dataclasses.replace(study.heading, trials=1)), folder, 1)
-        row = results.runs.row(0, named=True)
-    cells = next(iter(plan(study))).cells()
-    found = {name: value for name, value in row.items() if name not in cells}
-    return {**found, "status": DONE, "error": None}
 
 
 _DAY, _BOUND = "a day of serial tasks with Max-Max UPT", "the proven bound of such a day"
@@ -362,6 +352,8 @@ def write_page(result: Mapping[str, Any]) -> None:
     write_page(result)
 
 
+_BUSY = {"busy": "busy as measured", "model": "busy by the model"}
+
 SUBJECT = Subject(
     "scaling",
     {
@@ -382,6 +374,20 @@ SUBJECT = Subject(
             for length in LENGTHS
             for n in WATCHED
             for figure in (f"workers.{engine}.{length}.{n}.model_over_busy",)
+            for side, bar in (("at least", 0.9), ("at most", 1.1))
+        ),
+        *(
+            Bar(f"{n} workers, {engine}, {length} runs: {_BUSY[which]}", figure, "at most", 1.0)
+            for engine in ENGINES
+            for length in LENGTHS
+            for n in WATCHED
+            for which in _BUSY
+            for figure in (f"workers.{engine}.{length}.{n}.{which}",)
+        ),
+        *(
+            Bar(f"{n:,} imaginary workers: runs a second by the model over those measured", figure, side, bar)
+            for n in SATURATING
+            for figure in (f"saturated.{n}.model_over_measured",)
             for side, bar in (("at least", 0.8), ("at most", 1.25))
         ),
     ],

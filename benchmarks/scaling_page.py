@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.measure import ROOT
 from benchmarks.scaling import CURVES, PLANNED
-from benchmarks.watching import ENGINES, LENGTHS, POINTS, RUNS_MS, WATCHED, WORKERS
+from benchmarks.watching import ENGINES, LENGTHS, POINTS, RUNS_MS, SATURATING, WATCHED, WORKERS
 from joulewise.errors import Problem, raise_if_any
 from joulewise.files import write_atomic
 from joulewise.present.export import export
@@ -121,7 +121,7 @@ def _cost_table(figures: Figures) -> str:
         "job_s": "coordinator, each job", "run_s": "coordinator, each run", "worker_job_s": "worker, each job",
         "worker_run_s": "worker, each run beside its computing",
     }  # fmt: skip
-    rows = [(what, *(f"{figures[f'cost.{name}.{cost}_ms']:.2f}" for name in ENGINES)) for cost, what in whose.items()]
+    rows = [(what, *(_cell(figures[f"cost.{name}.{cost}_ms"]) for name in ENGINES)) for cost, what in whose.items()]
     return _table(("milliseconds", *(_TITLES[name] for name in ENGINES)), rows)
 
 
@@ -132,6 +132,20 @@ def _check_table(figures: Figures) -> str:
         busy, model = (f"{100 * figures[f'{place}.{which}']:.1f} %" for which in ("busy", "model"))
         rows.append((_TITLES[name], f"{figures[f'{place}.run_ms']:.3g} ms", str(n), busy, model))
     return _table(("engine", "a run takes", "workers", "busy, measured", "busy, by the model"), rows)
+
+
+def _saturated_table(figures: Figures) -> str:
+    rows: list[Sequence[str]] = [("1", _cell(figures["saturated.1.job_ms"]), "", "")]
+    for n in SATURATING:
+        cells = (figures[f"saturated.{n}.{each}"] for each in ("job_ms", "measured", "model"))
+        rows.append((f"{n:,}", *map(_cell, cells)))
+    heads = ("workers", "coordinator, each job (ms)", "jobs a second, measured", "jobs a second, by the model")
+    return _table(heads, rows)
+
+
+def _cell(value: float) -> str:
+    """A number of two or three digits; a cost that a difference of two could not tell from none."""
+    return _digits(value) if value > 0 else "not measurable"
 
 
 def _many_table(figures: Figures) -> str:
@@ -152,7 +166,7 @@ def _least_table(figures: Figures) -> str:
 
 
 def _pace(figures: Figures, name: str) -> str:
-    return f"{100 * figures[f'{name}.busy']:.0f} %, {figures[f'{name}.runs_per_s']:,.4g} a second"
+    return f"{100 * figures[f'{name}.busy']:.2g} %, {_digits(figures[f'{name}.runs_per_s'])} a second"
 
 
 PARTS: Mapping[str, Callable[[Figures], str]] = {
@@ -161,6 +175,7 @@ PARTS: Mapping[str, Callable[[Figures], str]] = {
     "study": _study_table,
     "costs": _cost_table,
     "check": _check_table,
+    "saturated": _saturated_table,
     "many": _many_table,
     "least": _least_table,
 }

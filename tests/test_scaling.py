@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shutil
+import time
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks import watching
 from benchmarks.executor import (
     AHEAD,
     JOB_S,
@@ -30,9 +32,9 @@ from benchmarks.measure import Case, machine, versions
 from benchmarks.scaling import CURVES, carried_on
 from benchmarks.scaling_page import PAGE, write_page
 from benchmarks.slopes import line_through
-from benchmarks.watching import ENGINES, LENGTHS, POINTS, RUNS_MS, WATCHED, WORKERS
+from benchmarks.watching import ENGINES, LENGTHS, POINTS, RUNS_MS, SATURATING, WATCHED, WORKERS
 from joulewise.errors import InputError
-from joulewise.study.running import work
+from joulewise.study.running import work, worker
 from joulewise.study.running.engines.processes import Processes
 
 PARTS = re.compile(r"-->\n.*?<!-- end", re.DOTALL)
@@ -143,6 +145,35 @@ def test_only_what_lies_in_the_window_counts_of_a_job() -> None:
     assert pace_of(sorted([*one, *other]), 2).busy == pytest.approx(1.0)
 
 
+def test_imaginary_workers_answer_when_their_time_is_over() -> None:
+    """Whole studies of the real executor: each job once, no sooner than the workers could have done it."""
+    engine = watching._WatchedImaginary(3, 0.02, {"status": "done"})
+    began_s = time.perf_counter()
+    seen = watching._seen_of(watching.study_of(12, Case()), engine, 3, 1)
+    assert [each.job for each in seen] == [Job(1, 0.02)] * 12
+    assert seen[-1].at_s - began_s >= 4 * 0.02
+    assert all(after.at_s >= before.at_s for before, after in pairwise(seen))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_nobody_is_busy_for_more_than_all_of_the_time(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    jobs = [Job(1, random.exponential(0.05)) for _ in range(200)]
+    n_workers, costs = int(random.integers(1, 12)), Costs(*random.uniform(0, 0.02, 4))
+    assert 0 < pace_of(simulated(jobs, n_workers, costs), n_workers).busy <= 1 + 1e-9
+
+
+def test_every_process_has_done_a_job_before_any_is_watched(tmp_path: Path) -> None:
+    """No window begins with the loading of kernels by a process that was late."""
+    engine = watching._WatchedProcesses(2)
+    with engine:
+        engine.warm(worker.Job((), tmp_path, tmp_path))
+        assert engine.seen == []
+        assert engine._pool is not None
+        assert all(process.is_alive() for process in engine._pool._processes.values())
+        assert len(engine._pool._processes) == 2
+
+
 def test_the_model_hands_out_jobs_as_the_executor_does() -> None:
     assert (work._MOST_S, Processes.most_runs) == (JOB_S, MOST_RUNS)
     assert Processes(3).n_ahead == 3 * AHEAD
@@ -165,6 +196,8 @@ def made_up() -> dict[str, float]:
             place = f"model.{name}.{points}.{n}"
             figures |= {f"{place}.{ms}_ms.{each}": 50.0 for ms in RUNS_MS for each in ("busy", "runs_per_s")}
             figures[f"{place}.least_run_s"] = 0.5
+    for n in (1, *SATURATING):
+        figures |= {f"saturated.{n}.{each}": 1234.0 for each in ("job_ms", "measured", "model")}
     return figures
 
 
@@ -195,6 +228,16 @@ def test_the_page_tells_what_was_measured_and_what_was_computed(page: Path) -> N
     assert PARTS.sub("", text) == PARTS.sub("", before)
     images = {path.name for path in (page.parents[1] / "images").iterdir()}
     assert images == {"scaling-curves.png", "scaling-workers.png"} == {path.name for path in IMAGES.glob("scaling-*")}
+
+
+def test_figures_of_models_have_few_digits_and_none_is_a_cost_of_zero(page: Path) -> None:
+    none = {"cost.dask.worker_run_s_ms": 0.0, "model.dask.1.10.10_ms.busy": 0.17123, "cost.dask.job_s_ms": 5.4567}
+    write_page(result_of({**made_up(), **none}), page)
+    text = page.read_text()
+    assert "| worker, each run beside its computing | 20 | not measurable |" in text
+    assert "| coordinator, each job | 4 | 5.46 |" in text
+    assert "| 1 | 10 | 17 %, 50 a second |" in text
+    assert "| 1,000 | 1,230 | 1,230 | 1,230 |" in text
 
 
 def test_a_page_without_a_part_is_refused_unwritten(page: Path) -> None:
