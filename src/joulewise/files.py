@@ -32,8 +32,7 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         temporary.touch(exist_ok=False)  # with the permissions that the user's umask gives to new files
         yield temporary
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
+        sync(temporary)
         temporary.replace(path)
     except JoulewiseError:
         raise
@@ -44,6 +43,12 @@ def replacing(path: Path) -> Iterator[Path]:
         raise OSError(code, os.strerror(code), str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """Have what was written to a file on disk."""
+    with path.open("rb") as written:
+        os.fsync(written.fileno())
 
 
 def refusal_code(error: BaseException) -> int:

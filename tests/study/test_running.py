@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partialmethod
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -17,10 +23,13 @@ from joulewise.kernels import jit
 from joulewise.model import World
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.serial import Outcome, simulate
-from joulewise.study import Progress, Results, Study, open_results, parse_study, run_study
+from joulewise.study import Progress, Results, Run, Study, open_results, parse_study, run_study
+from joulewise.study.running import running
 from joulewise.study.spec.column import TRACES
+from joulewise.study.store import merging
 from joulewise.study.store.store import Store
-from tests.strategies.small import HEADING, HEURISTIC, MANAGER, QUICKLY, TEXT, lasting, run_small, small
+from joulewise.study.store.tables import said_table
+from tests.strategies.small import HEADING, HEURISTIC, MANAGER, QUICKLY, TEXT, lasting, n_kept, run_small, small
 
 
 def stored_files(folder: Path) -> dict[str, bytes]:
@@ -327,6 +336,67 @@ def test_an_interrupted_run_of_an_edited_study_leaves_the_old_results_readable(s
     assert read.study.source == first.study.source
     assert read.runs.equals(first.runs)
     assert run_study(edited, small_copy, 1).runs.height == 12
+
+
+def _edited(text: str) -> str:
+    """A study that asks for more of one policy, and for nothing of another."""
+    return text.replace("trials = 2", "trials = 3").replace('"random", ', "")
+
+
+def test_results_are_read_while_others_are_merged(small_copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, read = open_results(small_copy).runs, list[pl.DataFrame]()
+
+    def reading(runs: Sequence[Run]) -> pl.DataFrame:
+        read.append(open_results(small_copy).runs)
+        return said_table(runs)
+
+    monkeypatch.setattr(merging, "said_table", reading)
+    assert run_small(small_copy, change=_edited).runs.height == 6
+    assert [runs.equals(first) for runs in read] == [True]
+
+
+class _Ended(BaseException):
+    """Stands for the end of a process."""
+
+
+@pytest.mark.thorough("merges a dozen times")
+def test_whatever_ends_a_merge_no_row_is_lost_and_the_next_run_goes_on(
+    small_copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(running, "merge", _stepping(patch, 0))
+        with pytest.raises(_Ended):
+            run_small(small_copy, change=_edited)
+    for n_steps in count(1):
+        folder = shutil.copytree(small_copy, tmp_path / str(n_steps))
+        with monkeypatch.context() as patch, suppress(_Ended):
+            patch.setattr(running, "merge", _stepping(patch, n_steps))
+            run_small(folder, change=_edited)
+            break
+        assert n_kept(folder) == 10
+        if json.loads((folder / "study.json").read_text())["is_finished"]:
+            assert open_results(folder).runs.height in (8, 6)
+        assert run_small(folder, change=_edited).runs.height == 6
+        assert n_kept(folder) == 10
+        assert open_results(folder).failed.is_empty()
+    assert n_steps > 5
+
+
+def _stepping(patch: pytest.MonkeyPatch, n_steps: int) -> Callable[..., None]:
+    """Merges, and ends when so many files have got their names or gone."""
+    left = iter(range(n_steps))
+
+    def step(path: Path, *given: Any, act: Callable[..., Any], **named: Any) -> Any:
+        if (given or path.suffix != ".tmp") and next(left, None) is None:
+            raise _Ended
+        return act(path, *given, **named)
+
+    def merge(*given: Any) -> None:
+        for name in ("replace", "unlink"):
+            patch.setattr(Path, name, partialmethod(step, act=getattr(Path, name)))
+        merging.merge(*given)
+
+    return merge
 
 
 def test_another_study_file_of_the_same_name_is_refused(small_copy: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,7 @@ def run_study(
             return Results(store.folder, study, store.marker() or about)
         store.claim(study.owner, about)
         about["seconds"] += seconds
-        store.begin(study.owner, about)
-        merge(store, runs, runs.table["run"], study.kind.in_order)
+        merge(store, runs, runs.table["run"], study.kind.in_order, partial(store.begin, study.owner, about))
         store.finish(study.owner, about)
         return Results(store.folder, study, about)
 

@@ -1,7 +1,7 @@
 """Rows of finished runs merged into the table of a study, piece by piece: memory does not grow with the number of runs.
 
 What a study no longer asks for is set aside first, and stays set aside even where it is asked for again: whatever ends
-a merge, each row is in one table at least.
+a merge, each row is in one table at least. Readers have the table that was there until the new one is whole beside it.
 """
 
 from __future__ import annotations
@@ -31,17 +31,23 @@ Order = Callable[[Sequence[str]], list[str]]
 """From the names of columns that came out to the order in which a kind of study has them."""
 
 
-def merge(store: Store, runs: Iterable[Run], keys: pl.Series, order: Order) -> None:
-    """Write the table of these runs, whose keys are these, from all rows that are there; then forget the fragments."""
+def merge(
+    store: Store, runs: Iterable[Run], keys: pl.Series, order: Order, begin: Callable[[], object] = lambda: None
+) -> None:
+    """Write the table of these runs, whose keys are these, from all rows that are there; then forget the fragments.
+
+    `begin` is called when all is written and the table of runs is about to be replaced: until then, it is read.
+    """
+    merge_proofs(store)
     stored = Stored(store)
     with _aside(store.folder / _PIECES) as folder:
         if unwanted := _written(_unwanted(stored, keys), folder / "earlier"):
             store.sink_table(store.earlier_file, _newest(store.earlier_file, unwanted))
         table = joined(_written(_wanted(stored, runs), folder / "runs"))
-        store.sink_table(store.runs_file, table.select(order(table.collect_schema().names())))
+        with store.replacing_table(store.runs_file, table.select(order(table.collect_schema().names()))):
+            begin()
     for path in (*store.fragment_files(), store.journal_file):
         path.unlink(missing_ok=True)
-    merge_proofs(store)
 
 
 def merge_proofs(store: Store) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from joulewise.errors import InputError, Problem
-from joulewise.files import replacing, sha256_of, write_atomic
+from joulewise.files import replacing, sha256_of, sync, write_atomic
 from joulewise.parquet import seal, sealed
 from joulewise.reading import parsed, read_any_object, read_object
 from joulewise.study.spec.run import Run
@@ -179,7 +179,7 @@ class Store:
             write_atomic(self.study_file, owner.source)
 
     def begin(self, owner: Owner, details: Mapping[str, Any]) -> None:
-        """Mark the folder as being rewritten: no reader gets a table with an older heading."""
+        """Mark the folder as being rewritten, for a moment: no reader gets a table with an older heading."""
         self._mark(owner, details, is_finished=False)
 
     def finish(self, owner: Owner, details: Mapping[str, Any]) -> None:
@@ -210,10 +210,18 @@ class Store:
 
     def sink_table(self, path: Path, table: pl.LazyFrame, rows_at_once: int = _ROWS_AT_ONCE) -> None:
         """Store a table that need not fit into memory, likewise."""
+        with self.replacing_table(path, table, rows_at_once):
+            pass
+
+    @contextmanager
+    def replacing_table(self, path: Path, table: pl.LazyFrame, rows_at_once: int = _ROWS_AT_ONCE) -> Iterator[None]:
+        """The same, for a block that begins when all is on disk, and after which it is in its place."""
         with replacing(path) as temporary:
             about = {"schema_version": str(SCHEMA_VERSION)}
             table.sink_parquet(temporary, metadata=about, row_group_size=rows_at_once)
             seal(temporary, self._name(path))
+            sync(temporary)
+            yield
 
     def read_table(
         self, path: Path, columns: Iterable[str] | None = None, *, must_be_sealed: bool = True
