@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -238,6 +238,24 @@ def open_results(folder: Path | str, *, must_be_sealed: bool = True) -> Results:
 
 def finished_study(folder: Path) -> tuple[Study, dict[str, Any]]:
     """The study of a results folder and what the folder says of itself; InputError where it holds none, or no whole."""
+    study, about = study_in(folder)
+    if not is_finished(Store(folder), about):
+        raise unfinished(folder)
+    return study, about
+
+
+def is_finished(store: Store, about: Mapping[str, Any]) -> bool:
+    """Whether a folder that says this of itself holds all runs of its study."""
+    return about["is_finished"] and store.runs_file.exists()
+
+
+def unfinished(folder: Path) -> InputError:
+    """That a folder does not, and what to do."""
+    return InputError(Problem(str(folder), "holds an unfinished study", advice="run the study again to finish it"))
+
+
+def study_in(folder: Path) -> tuple[Study, dict[str, Any]]:
+    """The same of a study that may be unfinished; InputError where there is none."""
     store = Store(folder)
     if not folder.is_dir():
         found = "is a file" if folder.exists() else "there is no such folder"
@@ -247,9 +265,6 @@ def finished_study(folder: Path) -> tuple[Study, dict[str, Any]]:
         is_measured = (folder / _MEASURED).is_file()
         advice = f"`joulewise measure --report {folder}` reports measurements" if is_measured else _RESULTS
         raise InputError(Problem(str(folder), f"has no {MARKER}", "must be the results folder of a study", advice))
-    if not about["is_finished"] or not store.runs_file.exists():
-        advice = "run the study again to finish it"
-        raise InputError(Problem(str(folder), "holds an unfinished study", advice=advice))
     source = read_source(store.study_file, "put back the study that was run")
     study = parse_study(source, store.study_file.name, Path(about["study_folder"]))
     return replace(study, heading=replace(study.heading, trials=about["trials"])), about

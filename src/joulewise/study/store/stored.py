@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from joulewise.study.store.journal import journal_rows
 from joulewise.study.store.store import DONE, Store
-from joulewise.study.store.tables import raw_table, results_of
+from joulewise.study.store.tables import joined, raw_table, results_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,6 +53,12 @@ class Stored:
             "run", "row", file=pl.lit(file, pl.UInt32), done=pl.col("status").eq_missing(DONE)
         )
 
+    def rows(self) -> pl.LazyFrame:
+        """The newest row of each run, but for those set aside, in the order of files; there must be some."""
+        newest, store = raw_table(journal_rows(self.store.journal_file)), self.store
+        tables = [store.scan(path) for path in self.files if path not in (store.earlier_file, store.journal_file)]
+        return joined([*tables, newest.lazy()]).unique("run", keep="last", maintain_order=True)
+
     def results(self, runs: Sequence[str]) -> pl.DataFrame:
         """What came out of these runs, which must be there, in their order, with a column for whatever one has."""
         import polars as pl
@@ -86,8 +92,12 @@ class Stored:
         return self._at_hand[file]
 
     def _read(self, file: int, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        import polars as pl
+
         path = self.files[file]
         if path != self.store.journal_file:
             return self.store.read_table(path, columns)
         table = raw_table(journal_rows(path))
-        return table if columns is None or table.is_empty() else table.select(columns)
+        if table.is_empty():  # it ends in its first line
+            table = pl.DataFrame(schema=dict.fromkeys(columns or (), pl.String))
+        return table if columns is None else table.select(name for name in columns if name in table.columns)
