@@ -59,14 +59,17 @@ class Stored:
         tables = [store.scan(path) for path in self.files if path not in (store.earlier_file, store.journal_file)]
         return joined([*tables, newest.lazy()]).unique("run", keep="last", maintain_order=True)
 
-    def results(self, runs: Sequence[str]) -> pl.DataFrame:
-        """What came out of these runs, which must be there, in their order, with a column for whatever one has."""
+    def results(self, runs: Sequence[str], columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """What came out of these runs, which must be there, in their order, with a column for whatever one has.
+
+        Or those of these columns that there are; `status` must be among them.
+        """
         import polars as pl
 
         wanted = pl.DataFrame({"run": runs}).with_row_index("at")
         places = wanted.join(self.index, on="run", how="inner", maintain_order="left")
         parts = [
-            self._outcomes(int(file))[there["row"]].with_columns(at=there["at"])
+            self._outcomes(int(file), columns)[there["row"]].with_columns(at=there["at"])
             for (file,), there in places.partition_by("file", as_dict=True, maintain_order=True).items()
         ]
         return pl.concat(parts, how="diagonal_relaxed").sort("at").drop("at")
@@ -79,8 +82,8 @@ class Stored:
         rows = here.join(runs.alias("run").to_frame(), on="run", how="anti", maintain_order="left")["row"]
         return self._table(file)[rows]
 
-    def _outcomes(self, file: int) -> pl.DataFrame:
-        table = self._table(file)
+    def _outcomes(self, file: int, columns: Sequence[str] | None) -> pl.DataFrame:
+        table = self._table(file) if columns is None else self._read(file, columns)
         return table.select(results_of(table.columns))
 
     def _table(self, file: int) -> pl.DataFrame:
