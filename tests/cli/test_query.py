@@ -11,8 +11,12 @@ import polars as pl
 import pytest
 
 from joulewise.cli.query import MOST_ROWS
+from joulewise.study import Cancelled, CancelToken, Progress, run_study
+from joulewise.study.answers.tables import stored_tables
+from joulewise.study.store.store import Store
 from tests.strategies.calling import call
 from tests.strategies.every_kind import made
+from tests.strategies.small import QUICKLY, small
 from tests.test_project import ROOT
 
 Capture = pytest.CaptureFixture[str]
@@ -49,6 +53,39 @@ def test_an_answer_is_json(folder: str, capsys: Capture) -> None:
     found = json.loads(call(capsys, "query", folder, "SELECT trial, 'é' AS e FROM runs", "--json").out)
     assert found == [{"trial": 0, "e": "é"}] * 2
     assert json.loads(call(capsys, "query", folder, "SELECT run FROM runs WHERE false", "--json").out) == []
+
+
+def test_a_study_that_was_interrupted_answers_from_what_is_there(tmp_path: Path, capsys: Capture) -> None:
+    token = CancelToken()
+
+    def look(now: Progress) -> None:
+        if now.n_done == 2:
+            token.cancel()
+
+    folder, sql = str(tmp_path), 'SELECT run, "manager.policy", utility, status FROM runs ORDER BY run'
+    with pytest.raises(Cancelled):
+        run_study(small(QUICKLY.__add__), tmp_path, 1, look, token)
+    said = call(capsys, "query", folder, sql, "--json")
+    assert said.err == "2 of at most 8 runs are there; the study is running or was interrupted.\n"
+    found = pl.DataFrame(json.loads(said.out))
+    assert "utility" in call(capsys, "query", folder).out
+    assert "holds an unfinished study" in call(capsys, "export", folder).err
+    whole = run_study(small(QUICKLY.__add__), tmp_path, 1).runs.select(found.columns)
+    assert found.equals(whole.filter(pl.col("run").is_in(found["run"].implode())).unique("run").sort("run"))
+    said = call(capsys, "query", folder, sql, "--json")
+    assert (said.err, len(json.loads(said.out))) == ("", 8)
+
+
+def test_rows_of_fragments_and_the_journal_are_told_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("joulewise.study.store.journal._FRAGMENT_ROWS", 3)
+    monkeypatch.setattr("joulewise.study.running.running.merge", lambda *_: monkeypatch.undo() or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run_study(small(QUICKLY.__add__), tmp_path, 1)
+    store, tables = Store(tmp_path), stored_tables(tmp_path, so_far=True)
+    assert store.fragment_files()
+    found, runs = tables.runs.collect(), run_study(small(QUICKLY.__add__), tmp_path, 1).runs
+    assert found.sort("run")["utility"].equals(runs.unique("run").sort("run")["utility"])
+    assert set(found.columns) == set(runs.columns)
 
 
 def test_an_answer_goes_to_a_file(folder: str, capsys: Capture) -> None:

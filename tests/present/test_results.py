@@ -7,8 +7,10 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from joulewise.present.results import current_report, records_of, write_figures, write_report
-from joulewise.study import Results
+from joulewise.present.export import render, spec_of
+from joulewise.present.page import drawable
+from joulewise.present.results import current_report, records_of, schedule_figures, write_figures, write_report
+from joulewise.study import Results, open_results
 from tests.strategies.small import run_small, small, with_runs
 
 
@@ -26,6 +28,13 @@ def test_records_are_those_of_the_study(results: Results) -> None:
     assert records.titles["max-max-upt"] == "Max-Max UPT"
     assert set(records.frames) == {"traces", "records"}
     assert records.frame("fronts").is_empty()
+
+
+def test_schedules_are_drawn_without_all_columns_of_all_runs(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = records_of(results)
+    wanted = {f.name: render(spec_of(f.draw(records).chart), "png") for f in drawable(records) if f.is_schedule}
+    monkeypatch.setattr(Results, "runs", property(lambda _: pytest.fail("all columns of all runs were read")))
+    assert dict(schedule_figures(open_results(results.folder))) == wanted != {}
 
 
 def test_report_and_figures_are_written_beside_the_runs(results: Results) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from joulewise.study import Cancelled, CancelToken, Progress, open_results, run_study
+from joulewise.study.store.store import Store
 from tests.strategies.small import QUICKLY, lasting, n_kept, small
 
 
@@ -39,6 +40,16 @@ def test_a_cancelled_study_keeps_what_is_finished_and_goes_on_to_the_same_record
     resumed = run_study(small(), tmp_path / "cut", 1, seen.append)
     assert (seen[0].n_total, seen[0].n_reused) == (7, 1)
     assert lasting(resumed.runs).equals(lasting(open_results(small_results).runs))
+
+
+def test_a_study_goes_on_that_was_ended_in_the_first_line_of_its_journal(tmp_path: Path) -> None:
+    token = CancelToken()
+    token.cancel()
+    with pytest.raises(Cancelled):
+        run_study(small(), tmp_path, 1, cancel=token)
+    Store(tmp_path).journal_file.write_text('{"schema_ver')
+    assert n_kept(tmp_path) == 0
+    assert run_study(small(QUICKLY.__add__), tmp_path, 1).n_runs == 8
 
 
 def test_nothing_is_run_once_it_is_cancelled(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from joulewise.confidence import CONFIDENCE, error_at_look, looks
 from joulewise.errors import InputError
 from joulewise.rng import generator
 from joulewise.study import Progress, Study, open_results, run_study
-from joulewise.study.answers.rounds import first_shares, next_shares, points_of, stopping_words
+from joulewise.study.answers.rounds import Shares, Told, first_shares, next_shares, points_of, stopping_words
+from joulewise.study.running import planning
 from joulewise.study.running.estimate import estimate
 from joulewise.study.spec.trials import Share
 from joulewise.study.verifying.verification import verify
@@ -149,6 +150,20 @@ def test_running_it_again_computes_nothing_and_more_is_found_from_there(tmp_path
     assert (seen[0].n_reused, seen[-1].n_reused + seen[-1].n_total) == (first.runs.height, finer.runs.height)
 
 
+def test_rounds_are_decided_by_what_people_see_first_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study, seen = queue(), list[list[str]]()
+
+    def looking(of: Study, shares: Shares, told: Told) -> Shares | None:
+        seen.append(told().columns)
+        return next_shares(of, shares, told)
+
+    monkeypatch.setattr(planning, "next_shares", looking)
+    run_study(study, tmp_path, 1)
+    first = [column.name for column in study.kind.shown()]
+    assert all(set(columns) <= {"point", "trial", "world", "status", *first} for columns in seen)
+    assert seen
+
+
 def test_two_processes_make_the_same_rounds(tmp_path: Path) -> None:
     def change(text: str) -> str:
         return QUICKLY + text.replace("trials = 2", 'trials = "until 5 %, at most 8"') + "[tune]\ntrials = 1\n"
@@ -162,8 +177,10 @@ def test_results_say_how_many_trials_were_made_and_why(tmp_path: Path) -> None:
     run_study(queue(), tmp_path, 1)
     results = open_results(tmp_path)
     assert results.study.until is not None
-    assert results.n_trials == results.runs["trial"].n_unique() < 41
     stopped, intervals = results.notes
+    assert results.n_trials < 41
+    assert "runs" not in vars(results)  # all columns of all runs
+    assert results.n_trials == results.runs["trial"].n_unique()
     assert stopped == (
         f"Trials stopped by themselves after {results.n_trials} of 41 at most: the best is told from the others, or "
         "its lead is known to 30 %."

@@ -115,6 +115,7 @@ def test_the_slowest_counter_is_chosen_for_each_rule_and_judged_by_other_trials(
     opened = open_results(tmp_path)
     assert opened.tuned().equals(found)
     assert opened.notes == results.notes
+    assert "runs" not in vars(opened)  # all columns of all runs
     assert "tuned by the highest mean of mean_wait_s" in opened.notes[0]
     assert all(verdict.problems == () for verdict in verify(tmp_path))
     page = write_report(opened).read_text()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from joulewise.cli.output import AsJson, FolderPath, print_json, print_table, say, working
+from joulewise.cli.output import AsJson, FolderPath, note, print_json, print_table, say, working
 from joulewise.units import count
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def query(
     """Ask stored results in SQL.
 
     The tables are `runs`, the detail tables of all kept runs with a column `run`, and `bounds`, what is proven of
-    worlds. Nothing but the results folder is read, and nothing in it is written.
+    worlds. Nothing but the results folder is read, and nothing in it is written. Of a study that is running or was
+    interrupted, there is what is stored so far.
     """
     from joulewise.errors import InputError, Problem
     from joulewise.study.answers.query import ask, check_place
@@ -47,7 +48,10 @@ def query(
         raise InputError(Problem("--out", "found no question to write the answer of", advice="give a SELECT"))
     if out:
         check_place(out, folder)
-    tables = stored_tables(folder)
+    tables = stored_tables(folder, so_far=True)
+    if not tables.is_finished:
+        there = f"{tables.keys.height:,} of at most {tables.study.most_runs:,} runs"
+        note(f"{there} are there; the study is running or was interrupted.")
     if sql is None:
         _show_tables(tables, as_json=as_json)
         return

@@ -39,7 +39,7 @@ class Need:
 class Figure:
     """A figure that is drawn whenever the records hold all that it needs; `name` is also its file name.
 
-    One that `is_schedule` shows where and when things ran.
+    One that `is_schedule` shows where and when things ran, and reads of runs no metrics but shares of utility.
     """
 
     name: str

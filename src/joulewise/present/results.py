@@ -19,6 +19,7 @@ from joulewise.present.records import WHOLES, Records, StudyInfo, tidy
 from joulewise.present.report import draft_of, mark_of, marked_report, overview_draft
 from joulewise.study.answers.overview import Overview, is_large
 from joulewise.study.store.store import DONE, Store
+from joulewise.study.store.tables import results_of
 
 if TYPE_CHECKING:
     from joulewise.study import Results
@@ -29,18 +30,31 @@ _GLIMPSED = 4
 
 def records_of(results: Results) -> Records:
     """What the report and the figures of results are made from."""
-    page = page_of(results.study.kind.name)
-    details = {name: results.details(name, columns) for name, columns in page.frames.items()}
-    details |= {name: results.details(name, columns, _a_few(results)) for name, columns in page.glimpses.items()}
     return Records(
         _info(results),
         tidy(results.judged),
         tidy(results.summary()),
         tidy(results.differences(list(WHOLES))),
-        frames={name: table for name, table in details.items() if not table.is_empty()},
+        frames=_frames(results),
         tuned=tidy(results.tuned()),
         **_words(results),
     )
+
+
+def _records_of_schedules(results: Results) -> Records:
+    """What pictures of schedules are made from: of what came out, the shares of utility alone, however many runs."""
+    others = {*results_of(results.columns)} - {"status", *WHOLES}
+    runs = results.judging().select(name for name in results.columns if name not in others).collect()
+    summary = tidy(results.summary(list(WHOLES)))
+    return Records(_info(results), tidy(runs), summary, pl.DataFrame(), frames=_frames(results), **_words(results))
+
+
+def _frames(results: Results) -> dict[str, pl.DataFrame]:
+    """The detail tables that the page reads, as far as runs have them."""
+    page = page_of(results.study.kind.name)
+    details = {name: results.details(name, columns) for name, columns in page.frames.items()}
+    details |= {name: results.details(name, columns, _a_few(results)) for name, columns in page.glimpses.items()}
+    return {name: table for name, table in details.items() if not table.is_empty()}
 
 
 def _words(results: Results) -> dict[str, Any]:
@@ -63,8 +77,10 @@ def _overview(results: Results) -> tuple[Overview, Records]:
 def _a_few(results: Results) -> list[str]:
     """The first run of each of the first points, and that of the point which is best on average."""
     axes, kind = list(results.axes), results.study.kind
-    done = results.judged.filter(pl.col("status") == DONE)
-    metric = next((column.name for column in kind.shown() if column.name in done.columns), None)
+    metric = next((column.name for column in kind.shown() if column.name in results.columns), None)
+    done = (
+        results.judging().filter(pl.col("status") == DONE).select("run", *axes, *([metric] if metric else [])).collect()
+    )
     first = done.unique(axes, keep="first", maintain_order=True)
     keys = first["run"].head(_GLIMPSED).to_list()
     if metric and kind.has_best and first.height > _GLIMPSED:
@@ -112,9 +128,12 @@ def write_figures(
 
 def schedule_figures(results: Results) -> Iterator[tuple[str, bytes]]:
     """The figures of results that show where and when things ran, each with its name, as PNG."""
-    records = records_of(results)
-    for figure in drawable(records):
-        if figure.is_schedule:
+    figures = [figure for figure in page_of(results.study.kind.name).figures if figure.is_schedule]
+    if not figures:
+        return
+    records = _records_of_schedules(results)
+    for figure in figures:
+        if figure.is_drawable(records):
             drawn = render(spec_of(figure.draw(records).chart), "png")
             assert isinstance(drawn, bytes), "a PNG is no text"
             yield figure.name, drawn

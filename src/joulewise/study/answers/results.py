@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -85,7 +85,12 @@ class Results:
     @property
     def headline(self) -> Column:
         """What people see first of each run."""
-        return rounds.headline(self.study.kind, self.judged)
+        return self._headline(self.judging())
+
+    def _headline(self, runs: pl.LazyFrame) -> Column:
+        kind = self.study.kind
+        shown = [column.name for column in kind.shown() if column.name in self.columns]
+        return rounds.headline(kind, runs.select(shown).collect())
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -123,15 +128,15 @@ class Results:
         No rows where nothing was tuned.
         """
         tuning = self.study.tuning
-        if tuning is None or self._tuning_metric not in self.runs.columns:
+        if tuning is None or self._tuning_metric not in self.columns:
             return pl.DataFrame()
-        columns = [*self.axes, *tuning.keys]
+        columns = list(dict.fromkeys([*self.axes, *tuning.keys]))
         metric, is_tuning = pl.col(self._tuning_metric), pl.col("trial") >= FIRST_TUNING
         points = (
-            self.told()
+            self.told(*columns)
             .group_by("point", maintain_order=True)
             .agg(
-                *(pl.col(name).first() for name in dict.fromkeys(columns)),
+                *(pl.col(name).first() for name in columns),
                 tuning_trials=is_tuning.sum(),
                 tuning_mean=metric.filter(is_tuning).mean(),
                 judging_trials=(~is_tuning).sum(),
@@ -143,17 +148,20 @@ class Results:
     @property
     def _tuning_metric(self) -> str:
         tuning = self.study.tuning
-        return rounds.tuning_metric(self.study, tuning, self.runs) if tuning else self.headline.name
+        return (tuning.metric if tuning else "") or self._headline(self.scan()).name
 
     @property
     def n_trials(self) -> int:
         """How many trials were made at most at a point, or, where that was not left open, asked for."""
-        return self.judged["trial"].n_unique() if self.study.grows else self.study.heading.trials
+        if not self.study.grows:
+            return self.study.heading.trials
+        return int(self.judging().select(pl.col("trial").n_unique()).collect().item())
 
-    def told(self) -> pl.DataFrame:
-        """The runs with the number of their `point` in the study."""
-        points = pl.Series("point", rounds.points_of(self.runs["trial"].to_list()), pl.UInt32)
-        return self.runs.with_columns(points)
+    def told(self, *columns: str) -> pl.DataFrame:
+        """What decides, and these columns: the number of each run's `point` in the study, `trial`, `world`, metrics."""
+        wanted = dict.fromkeys(["trial", "world", *self.study.deciding, *columns])
+        runs = self.scan().select(name for name in wanted if name in self.columns).collect()
+        return runs.with_columns(pl.Series("point", rounds.points_of(runs["trial"].to_list()), pl.UInt32))
 
     def summary(self, metrics: Sequence[str] | None = None) -> pl.DataFrame:
         """Mean and 95 % interval of every metric, or of these, at every point."""
@@ -239,6 +247,24 @@ def open_results(folder: Path | str, *, must_be_sealed: bool = True) -> Results:
 
 def finished_study(folder: Path) -> tuple[Study, dict[str, Any]]:
     """The study of a results folder and what the folder says of itself; InputError where it holds none, or no whole."""
+    study, about = study_in(folder)
+    if not is_finished(Store(folder), about):
+        raise unfinished(folder)
+    return study, about
+
+
+def is_finished(store: Store, about: Mapping[str, Any]) -> bool:
+    """Whether a folder that says this of itself holds all runs of its study."""
+    return about["is_finished"] and store.runs_file.exists()
+
+
+def unfinished(folder: Path) -> InputError:
+    """That a folder does not, and what to do."""
+    return InputError(Problem(str(folder), "holds an unfinished study", advice="run the study again to finish it"))
+
+
+def study_in(folder: Path) -> tuple[Study, dict[str, Any]]:
+    """The same of a study that may be unfinished; InputError where there is none."""
     store = Store(folder)
     if not folder.is_dir():
         found = "is a file" if folder.exists() else "there is no such folder"
@@ -248,9 +274,6 @@ def finished_study(folder: Path) -> tuple[Study, dict[str, Any]]:
         is_measured = (folder / _MEASURED).is_file()
         advice = f"`joulewise measure --report {folder}` reports measurements" if is_measured else _RESULTS
         raise InputError(Problem(str(folder), f"has no {MARKER}", "must be the results folder of a study", advice))
-    if not about["is_finished"] or not store.runs_file.exists():
-        advice = "run the study again to finish it"
-        raise InputError(Problem(str(folder), "holds an unfinished study", advice=advice))
     source = read_source(store.study_file, "put back the study that was run")
     study = parse_study(source, store.study_file.name, Path(about["study_folder"]))
     return replace(study, heading=replace(study.heading, trials=about["trials"])), about

@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from joulewise.reading import damaged
-from joulewise.study.answers.results import check_details, finished_study, those_in
+from joulewise.study.answers.results import check_details, is_finished, study_in, those_in, unfinished
 from joulewise.study.parsing.schema import study_keys
 from joulewise.study.parsing.study import Study
 from joulewise.study.spec.column import BOUND_COLUMNS, BOUNDS, FIRST_COLUMNS, RUNS, Column
 from joulewise.study.store.proofs import Told, bound_files, proof_in, tabled
 from joulewise.study.store.reading import check_columns
 from joulewise.study.store.store import Store
+from joulewise.study.store.stored import Stored
 from joulewise.study.store.tables import is_study_key
 
 RUN = "run"
@@ -39,12 +40,14 @@ class ShownColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class StoredTables:
-    """The tables of a finished study: its runs, the detail tables of those that are kept, and the proofs of bounds."""
+    """The tables of a study: its runs, the detail tables of those that are kept, and the proofs of bounds."""
 
     store: Store
     study: Study
+    runs: pl.LazyFrame
     keys: pl.DataFrame
     """Key and status of every run."""
+    is_finished: bool
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -54,7 +57,7 @@ class StoredTables:
 
     def scan(self, name: str) -> pl.LazyFrame:
         """A table; InputError where a file of it is damaged."""
-        return {RUNS: self._runs, BOUNDS: self._bounds}.get(name, lambda: self._details(name))()
+        return {RUNS: lambda: self.runs, BOUNDS: self._bounds}.get(name, lambda: self._details(name))()
 
     def kept(self, name: str) -> list[Path]:
         """The files of a detail table, one for each run that has it."""
@@ -74,7 +77,7 @@ class StoredTables:
     def _described_runs(self, columns: Iterable[Column]) -> Iterator[ShownColumn]:
         """The columns that the table has, with what keys of the study mean."""
         keys = self._meanings()
-        for name in self._runs().collect_schema().names():
+        for name in self.runs.collect_schema().names():
             column = None if is_study_key(name) else next((c for c in columns if fnmatchcase(name, c.name)), None)
             unit, meaning = (column.unit, column.meaning) if column else ("", keys.get(name, "key of the study"))
             yield ShownColumn(RUNS, name, unit, meaning)
@@ -85,9 +88,6 @@ class StoredTables:
         return {key.column: f"key of the study: {key.meaning}" for key in study_keys() if key.source in sources}
 
     # --- what tables are made of -------------------------------------------------------------------------------------
-
-    def _runs(self) -> pl.LazyFrame:
-        return pl.scan_parquet(self.store.runs_file, glob=False)
 
     def _details(self, name: str) -> pl.LazyFrame:
         """The rows of all kept runs, with a column `run`; names are texts, as runs may have others."""
@@ -113,7 +113,7 @@ class StoredTables:
 
     def _bounds(self) -> pl.LazyFrame:
         """What is proven of the worlds of the runs: a row for each proof, or for each vertex of a curve."""
-        worlds = self._runs().select(pl.col("world").unique()).collect(engine="streaming")
+        worlds = self.runs.select(pl.col("world").unique()).collect(engine="streaming")
         there = set(worlds["world"])
         files = [file for file in sorted(bound_files(self.store.folder)) if file.world in there]
         told = [proof for file in files if file.is_proof and (proof := proof_in(file))]
@@ -134,19 +134,25 @@ class StoredTables:
 _OF_BOUNDS: Mapping[str, pl.DataType] = {"world": pl.String(), "kind": pl.String(), "value": pl.Float64()}
 
 
-def stored_tables(folder: Path | str) -> StoredTables:
-    """The tables of a results folder; InputError where it holds none, or they were changed since."""
+def stored_tables(folder: Path | str, *, so_far: bool = False) -> StoredTables:
+    """The tables of a results folder; InputError where it holds none, or they were changed since.
+
+    Of a study that is unfinished they have the rows that there are `so_far`, where that is asked for and there are any.
+    """
     folder = Path(folder)
-    study, _about = finished_study(folder)
-    store = Store(folder)
-    schema = store.schema(store.runs_file)
-    check_columns(store.runs_file, pl.DataFrame(schema=schema), [*FIRST_COLUMNS, Column(RUNS, "*", "", "")])
+    study, about = study_in(folder)
+    store, is_whole = Store(folder), is_finished(Store(folder), about)
+    if not is_whole and not (so_far and Stored(store).index.height):
+        raise unfinished(folder)
+    path, runs = (store.runs_file, store.scan(store.runs_file)) if is_whole else (store.fragments, Stored(store).rows())
+    schema = runs.collect_schema()
+    check_columns(path, pl.DataFrame(schema=schema), [*FIRST_COLUMNS, Column(RUNS, "*", "", "")])
     missing = next((axis for axis in study.axes if axis not in schema), None)
     if missing is not None:
-        raise damaged(store.runs_file, f"column {missing!r}", "is missing")
-    keys = store.read_table(store.runs_file, [RUN, "status"])
+        raise damaged(path, f"column {missing!r}", "is missing")
+    keys = runs.select(RUN, "status").collect()
     check_details(store, study, keys)
-    return StoredTables(store, study, keys)
+    return StoredTables(store, study, runs, keys, is_whole)
 
 
 def _scalars(found: Mapping[str, Any], inside: str = "") -> Iterator[tuple[str, Any]]:

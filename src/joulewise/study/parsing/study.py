@@ -114,6 +114,17 @@ class Study:
         return self.until is not None or self.tuning is not None
 
     @property
+    def deciding(self) -> list[str]:
+        """The metrics of which one may say how many trials points have."""
+        return [column.name for column in self.kind.shown()] + ([self.tuning.metric] if self.tuning else [])
+
+    @property
+    def most_runs(self) -> int:
+        """How many runs there may be at most."""
+        n_points = len(self.points)
+        return n_points * self.heading.trials + (self.tuning.n_runs(n_points) if self.tuning else 0)
+
+    @property
     def path(self) -> Path:
         """The whole path of the study file."""
         return self.folder.resolve() / self.file_name

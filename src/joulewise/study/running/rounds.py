@@ -38,7 +38,8 @@ def last_round(runs: Plan, told: Told) -> Plan:
 
 
 def _told(runs: Plan, store: Store) -> pl.DataFrame:
-    """What came out of these runs, all of which are stored."""
+    """What came out of these runs, all of which are stored, by the metrics that may decide."""
     keys = runs.table.select("run", "world")
     places = pl.DataFrame(runs.places._asdict(), {"point": pl.UInt32, "trial": pl.UInt32})
-    return pl.concat([places, keys.drop("run"), Stored(store).results(keys["run"].to_list())], how="horizontal")
+    out = Stored(store).results(keys["run"].to_list(), ["status", *runs.study.deciding])
+    return pl.concat([places, keys.drop("run"), out], how="horizontal")

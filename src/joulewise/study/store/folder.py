@@ -89,5 +89,12 @@ class Folder:
         with self.reading(path) as table:
             return table.collect_schema()
 
+    def scan(self, path: Path) -> pl.LazyFrame:
+        """A stored table, read as far as it is asked for; InputError as `schema` raises it."""
+        import polars as pl
+
+        self.schema(path)
+        return pl.scan_parquet(path, glob=False)
+
     def _name(self, path: Path) -> str:
         return path.relative_to(self.folder).as_posix()

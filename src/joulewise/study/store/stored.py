@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from joulewise.study.store.journal import journal_rows
 from joulewise.study.store.store import DONE, Store
-from joulewise.study.store.tables import raw_table, results_of
+from joulewise.study.store.tables import joined, raw_table, results_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,14 +53,23 @@ class Stored:
             "run", "row", file=pl.lit(file, pl.UInt32), done=pl.col("status").eq_missing(DONE)
         )
 
-    def results(self, runs: Sequence[str]) -> pl.DataFrame:
-        """What came out of these runs, which must be there, in their order, with a column for whatever one has."""
+    def rows(self) -> pl.LazyFrame:
+        """The newest row of each run, but for those set aside, in the order of files; there must be some."""
+        newest, store = raw_table(journal_rows(self.store.journal_file)), self.store
+        tables = [store.scan(path) for path in self.files if path not in (store.earlier_file, store.journal_file)]
+        return joined([*tables, newest.lazy()]).unique("run", keep="last", maintain_order=True)
+
+    def results(self, runs: Sequence[str], columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """What came out of these runs, which must be there, in their order, with a column for whatever one has.
+
+        Or those of these columns that there are; `status` must be among them.
+        """
         import polars as pl
 
         wanted = pl.DataFrame({"run": runs}).with_row_index("at")
         places = wanted.join(self.index, on="run", how="inner", maintain_order="left")
         parts = [
-            self._outcomes(int(file))[there["row"]].with_columns(at=there["at"])
+            self._outcomes(int(file), columns)[there["row"]].with_columns(at=there["at"])
             for (file,), there in places.partition_by("file", as_dict=True, maintain_order=True).items()
         ]
         return pl.concat(parts, how="diagonal_relaxed").sort("at").drop("at")
@@ -73,8 +82,8 @@ class Stored:
         rows = here.join(runs.alias("run").to_frame(), on="run", how="anti", maintain_order="left")["row"]
         return self._table(file)[rows]
 
-    def _outcomes(self, file: int) -> pl.DataFrame:
-        table = self._table(file)
+    def _outcomes(self, file: int, columns: Sequence[str] | None) -> pl.DataFrame:
+        table = self._table(file) if columns is None else self._read(file, columns)
         return table.select(results_of(table.columns))
 
     def _table(self, file: int) -> pl.DataFrame:
@@ -86,8 +95,12 @@ class Stored:
         return self._at_hand[file]
 
     def _read(self, file: int, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        import polars as pl
+
         path = self.files[file]
         if path != self.store.journal_file:
             return self.store.read_table(path, columns)
         table = raw_table(journal_rows(path))
-        return table if columns is None or table.is_empty() else table.select(columns)
+        if table.is_empty():  # it ends in its first line
+            table = pl.DataFrame(schema=dict.fromkeys(columns or (), pl.String))
+        return table if columns is None else table.select(name for name in columns if name in table.columns)
