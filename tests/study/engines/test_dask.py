@@ -95,7 +95,8 @@ class Noting(Dask):
 
     def _send(self, job: Job, worker: str, contents: dict[str, bytes] | None = None) -> None:
         self.sent.append((job, worker, contents is not None))
-        self.futures.append(future := Future())
+        future: Future[Any] = Future()
+        self.futures.append(future)
         self._out[future] = _Out(job, worker, None, contents is not None)
         future.add_done_callback(self._done.put)
 
