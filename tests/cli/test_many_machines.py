@@ -23,7 +23,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (("--dask", "tcp://host:1", "--dask-slurm", "site.toml"), "found --dask and --dask-slurm"),
         (("--workers", 2, "--dask-slurm", "site.toml"), "found --workers and --dask-slurm"),
         (("--dask-slurm", "site.toml"), "site.toml: cannot be read"),
-        (("--dask", "nowhere"), "Dask cluster nowhere: no scheduler answers there"),
+        (("--dask", "nowhere.json"), "Dask cluster nowhere.json: found no file of this name, and no address"),
     ],
 )
 def test_what_cannot_be_is_refused(

@@ -5,13 +5,18 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from joulewise.errors import InputError
 from joulewise.study import Cancelled, CancelToken, Dask, Progress, Study, run_study
-from joulewise.study.running.engines.remote import versions
+from joulewise.study.running.engines.dask import _Out
+from joulewise.study.running.engines.engine import DIED, Answer
+from joulewise.study.running.engines.remote import Lacks, Reply, versions
+from joulewise.study.running.worker import Job
 from tests.strategies.dask_cluster import FULL, OLD, DaskCluster, dask_cluster
 from tests.strategies.same import assert_same_records
 from tests.strategies.small import QUICKLY, n_kept, small
@@ -76,6 +81,58 @@ def test_where_dask_is_not_installed_it_says_how(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("joulewise.study.running.engines.dask.find_spec", lambda _: None)
     with pytest.raises(InputError, match=r"found no distributed, .* pip install 'joulewise\[cluster\]'"):
         Dask("tcp://127.0.0.1:9")
+
+
+class Noting(Dask):
+    """Notes what is sent to workers that are only said to be there."""
+
+    def __init__(self, *workers: str) -> None:
+        super().__init__("nowhere")
+        self.sent: list[tuple[Job, str, bool]] = []
+        self.futures: list[Future[Any]] = []
+        self._workers = set(workers)
+        self._see_room()
+
+    def _send(self, job: Job, worker: str, contents: dict[str, bytes] | None = None) -> None:
+        self.sent.append((job, worker, contents is not None))
+        future: Future[Any] = Future()
+        self.futures.append(future)
+        self._out[future] = _Out(job, worker, None, contents is not None)
+        future.add_done_callback(self._done.put)
+
+    def _look(self) -> list[Answer]:
+        return []
+
+
+def job(number: int) -> Job:
+    return Job((), Path(), Path(str(number)))
+
+
+def test_jobs_go_to_workers_that_have_least_to_do(tmp_path: Path) -> None:
+    engine = Noting("a", "b", "c")
+    for _ in range(8):
+        engine.submit(Job((), tmp_path, tmp_path))
+    assert [worker for _, worker, _ in engine.sent] == ["a", "b", "c", "a", "b", "c"]
+    for at in (1, 4, 2):  # all of b's, and one of c's
+        engine.futures[at].set_result(Reply([], {}))
+    assert len(engine.answers()) == 3
+    engine.submit(Job((), tmp_path, tmp_path))
+    assert [worker for _, worker, _ in engine.sent[6:]] == ["b", "b", "c"]
+
+
+def test_a_worker_is_sent_a_file_once_for_all_its_jobs() -> None:
+    engine, lacks = Noting("a"), Lacks(frozenset({"hash"}))
+    for number in range(2):
+        engine.submit(job(number))
+    for future in engine.futures[:2]:
+        future.set_result(lacks)
+    assert engine.answers() == []
+    assert engine.sent[2:] == [(job(0), "a", True)]  # the other one is held back
+    engine.futures[2].set_exception(CancelledError())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "_raise_if_gone", lambda: None)
+        assert engine.answers() == [Answer(job(0), [], DIED)]
+    assert engine.sent[3:] == [(job(1), "a", False)]
 
 
 @pytest.mark.thorough("starts workers anew")

@@ -11,13 +11,16 @@ import asyncio
 import logging
 import math
 import os
+import re
 import time
 from collections import Counter, deque
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from concurrent.futures import CancelledError, Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from heapq import heapify, heappop, heappush
 from importlib.util import find_spec
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 from joulewise.errors import InputError, Problem
@@ -32,6 +35,7 @@ from joulewise.study.store.store import Store
 WAITING = "waiting for workers"
 _LOOK_S = 1.0
 """How often it is asked which workers there are."""
+_ADDRESS = re.compile(r"(\w+://)?(\[[^\]]+\]|[^\s/:]+):\d+/?")
 _JOBS_EACH = 2
 """One that is computed, and one that waits beside it."""
 _CONNECT_S = 10.0
@@ -42,11 +46,12 @@ _SETTINGS = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
 
 
 class _Out(NamedTuple):
-    """A job that a worker has, and Dask's future of it."""
+    """A job that a worker has, Dask's future of it, and whether it brings files."""
 
     job: Job
     worker: str
     future: Any
+    brings: bool
 
 
 class Dask(Engine):
@@ -58,7 +63,12 @@ class Dask(Engine):
         self._cluster = cluster
         self._waiting: deque[Job] = deque()
         self._out: dict[Future[Reply | Lacks | Versions], _Out] = {}
+        self._done: SimpleQueue[Future[Reply | Lacks | Versions]] = SimpleQueue()
+        self._held: dict[str, list[Job]] = {}
+        self._load: Counter[str] = Counter()
+        self._room: list[tuple[int, str]] = []
         self._workers: set[str] = set()
+        self._usable: set[str] = set()
         self._died: set[str] = set()
         self._refused: dict[str, Problem] = {}
         self._next_look_s = -math.inf
@@ -100,10 +110,6 @@ class Dask(Engine):
         """How many workers were lost with jobs."""
         return len(self._died)
 
-    @property
-    def _usable(self) -> set[str]:
-        return self._workers - self._refused.keys()
-
     def __enter__(self) -> Dask:
         forget_worlds()  # workers make their own
         self._next_look_s = -math.inf
@@ -117,6 +123,7 @@ class Dask(Engine):
         if error is not None and self._client.status == "running":
             self._client.cancel([out.future for out in self._out.values()], force=True)
         self._out.clear()
+        self._held.clear()
         self._waiting.clear()
         self._opened.close()
 
@@ -127,17 +134,26 @@ class Dask(Engine):
 
     def answers(self) -> list[Answer]:
         """What came back, or was lost because its worker is gone."""
-        ready, _ = wait(self._out, HEED_S, FIRST_COMPLETED)
-        if not self._out:
-            time.sleep(HEED_S)
-        answers = [answer for pending in ready if (answer := self._answer(pending))]
+        answers = [answer for pending in self._ready() if pending in self._out and (answer := self._answer(pending))]
         answers += self._look()
         self._send_waiting()
         return answers
 
+    def _ready(self) -> list[Future[Reply | Lacks | Versions]]:
+        """What has come back since the last call; waits a moment where there is nothing."""
+        try:
+            first = self._done.get(timeout=HEED_S)
+        except Empty:
+            return []
+        return [first, *(self._done.get() for _ in range(self._done.qsize()))]
+
     def _reached(self) -> AbstractContextManager[Any]:
         """A client of the cluster; InputError where there is none."""
-        is_file = isinstance(self._cluster, str | Path) and Path(self._cluster).is_file()
+        is_text = isinstance(self._cluster, str | Path)
+        is_file = is_text and Path(str(self._cluster)).is_file()
+        if is_text and not is_file and not _ADDRESS.fullmatch(str(self._cluster)):
+            allowed = "must be an address, such as tcp://HOST:8786, or the file that a scheduler wrote"
+            raise InputError(Problem(self.place, "found no file of this name, and no address", allowed, _START))
         return self._connected(**{"scheduler_file" if is_file else "address": self._cluster})
 
     @contextmanager
@@ -158,12 +174,23 @@ class Dask(Engine):
 
     def _send_waiting(self) -> None:
         """Give jobs to workers that have room, first to those that have least to do."""
-        load = Counter(dict.fromkeys(sorted(self._usable), 0))
-        load.update(out.worker for out in self._out.values())
-        while self._waiting and (free := [worker for worker in self._usable if load[worker] < _JOBS_EACH]):
-            worker = min(free, key=lambda worker: (load[worker], worker))
-            load[worker] += 1
-            self._send(self._waiting.popleft(), worker)
+        while self._waiting and self._room:
+            _, worker = heappop(self._room)
+            if worker in self._usable:
+                self._load[worker] += 1
+                self._send(self._waiting.popleft(), worker)
+
+    def _see_room(self) -> None:
+        """Find who has room, an entry for each job more that a worker may have, with how many it has before."""
+        self._usable = self._workers - self._refused.keys()
+        self._load = Counter(out.worker for out in self._out.values())
+        self._load.update({worker: len(jobs) for worker, jobs in self._held.items()})
+        self._room = [(n, worker) for worker in self._usable for n in range(self._load[worker], _JOBS_EACH)]
+        heapify(self._room)
+
+    def _make_room(self, worker: str) -> None:
+        self._load[worker] -= 1
+        heappush(self._room, (self._load[worker], worker))
 
     def _send(self, job: Job, worker: str, contents: dict[str, bytes] | None = None) -> None:
         future = self._client.submit(
@@ -171,23 +198,41 @@ class Dask(Engine):
         )  # fmt: skip
         gathering = self._client.gather(future, asynchronous=True)
         pending = asyncio.run_coroutine_threadsafe(gathering, self._client.loop.asyncio_loop)
-        self._out[pending] = _Out(job, worker, future)
+        self._out[pending] = _Out(job, worker, future, contents is not None)
+        pending.add_done_callback(self._done.put)
 
     def _answer(self, pending: Future[Reply | Lacks | Versions]) -> Answer | None:
         """What came of a job; None where it goes out again."""
-        out = self._out.pop(pending)
+        out = self._taken(pending)
         try:
             reply = pending.result()
         except (Exception, CancelledError) as error:
             return self._without_reply(out, error)
         if isinstance(reply, Lacks):
-            self._send(out.job, out.worker, _contents(out.job, reply.hashes))
+            self._bring(out, reply.hashes)
             return None
         if not isinstance(reply, Reply):
             self._refuse_version(out, reply)
             return None
+        self._make_room(out.worker)
         Store(out.job.results_folder).add(reply.files)
         return Answer(out.job, reply.results)
+
+    def _bring(self, out: _Out, hashes: frozenset[str]) -> None:
+        """Send a job again with files that its worker lacks; while one brings files there, others are held back."""
+        if out.worker in self._held:
+            self._held[out.worker].append(out.job)
+        else:
+            self._held[out.worker] = []
+            self._send(out.job, out.worker, _contents(out.job, hashes))
+
+    def _taken(self, pending: Future[Reply | Lacks | Versions]) -> _Out:
+        """A job that is out no more, with those let go that were held back for it."""
+        out = self._out.pop(pending)
+        for job in self._held.pop(out.worker) if out.brings else ():
+            self._make_room(out.worker)
+            self._waiting.appendleft(job)
+        return out
 
     def _without_reply(self, out: _Out, error: BaseException) -> Answer | None:
         """What becomes of a job that was not answered."""
@@ -216,6 +261,7 @@ class Dask(Engine):
     def _refuse(self, out: _Out, found: str, allowed: str, advice: str) -> None:
         """Give a worker that computes nothing no more, and its job to another; who looks next ends if there is none."""
         self._refused[out.worker] = Problem(f"worker {out.worker}", found, allowed, advice)
+        self._usable.discard(out.worker)
         self._waiting.appendleft(out.job)
 
     def _look(self) -> list[Answer]:
@@ -229,16 +275,18 @@ class Dask(Engine):
         except OSError:
             raise self._gone() from None
         self._refused = {worker: self._refused[worker] for worker in self._refused.keys() & self._workers}
+        lost = [self._lost(pending) for pending, out in list(self._out.items()) if out.worker not in self._workers]
+        self._see_room()
         if self._refused and not self._usable:
             raise InputError(*self._refused.values())
         self._looked()
-        return [self._lost(pending) for pending, out in list(self._out.items()) if out.worker not in self._workers]
+        return lost
 
     def _looked(self) -> None:
         """Do what follows from which workers are there."""
 
     def _lost(self, pending: Future[Reply | Lacks | Versions]) -> Answer:
-        out = self._out.pop(pending)
+        out = self._taken(pending)
         self._died.add(out.worker)
         self._client.cancel([out.future], force=True)
         return Answer(out.job, [], DIED)
