@@ -191,8 +191,8 @@ def _estimates(rows: pl.DataFrame) -> Estimates:
     apart = inference.welch(n, deviation, n_base, base_deviation, difference)
     is_apart = (rows[PAIRING] == UNPAIRED).to_numpy()
     names = ("error", "freedom", "effect")
-    chosen = (np.where(is_apart, getattr(apart, name), getattr(both, name)) for name in names)
-    return Estimates(difference, *chosen, share=rows["_share"].to_numpy())
+    error, freedom, effect = (np.where(is_apart, getattr(apart, name), getattr(both, name)) for name in names)
+    return Estimates(difference, error, freedom, effect, rows["_share"].to_numpy())
 
 
 def _reason() -> pl.Expr:
