@@ -61,7 +61,7 @@ class Curve:
     """What takes time and what of it grows, in words; what is made ready at a size and then timed; at which sizes.
 
     It is carried on to sizes beyond; those `of_site` are what a site with 10,000 cores has. A larger slope than
-    `most_slope` is a bar missed.
+    `most_slope` is a bar missed; unless told otherwise, cost is claimed to be about linear.
     """
 
     cost: str
@@ -71,7 +71,7 @@ class Curve:
     smoke_sizes: Sequence[int]
     beyond: Sequence[int] = ()
     of_site: Sequence[int] = ()
-    most_slope: float = 2.0
+    most_slope: float = 1.3
     repeats: int = 3
 
     def figures(self, name: str, case: Case) -> dict[str, float]:
@@ -260,7 +260,7 @@ CURVES: Mapping[str, Mapping[str, Curve]] = {
         ),
         "machines": Curve(
             _DAY, "machines, each with 330 tasks a day", _machines, (100, 200, 400, 800, 1_600), SMALL,
-            beyond=(10_000,), of_site=(10_000,),
+            beyond=(10_000,), of_site=(10_000,), most_slope=1.6,
         ),
         "task_types": Curve(_DAY, "task types", _task_types, (50, 100, 200, 400, 800), SMALL),
         "machine_types": Curve(_DAY, "machine types, of 96 machines", _machine_types, (6, 12, 24, 48, 96), (6, 12, 24)),
@@ -280,12 +280,13 @@ CURVES: Mapping[str, Mapping[str, Curve]] = {
         ),
         "nodes": Curve(
             _EASY, "nodes, each with 1.25 jobs a day", _nodes, (2_500, 5_000, 10_000, 20_000, 40_000), LOADS,
-            of_site=(10_000,),
+            of_site=(10_000,), most_slope=2.5,
         ),
     },
     "bags": {
         "bag_task_types": Curve(
-            _BAG, "task types, on 10 machine types", _by_task_types, (100, 200, 400, 800, 1_600), SMALL
+            _BAG, "task types, on 10 machine types", _by_task_types, (100, 200, 400, 800, 1_600), SMALL,
+            most_slope=2.0,
         ),
         "bag_machine_types": Curve(
             _BAG, "machine types, for 50 task types", _by_machine_types, (20, 40, 80, 160, 320), (5, 10, 20),

@@ -14,6 +14,7 @@ from typing import Any
 
 from benchmarks.measure import ROOT
 from benchmarks.scaling import CURVES, PLANNED
+from benchmarks.slopes import last_slope
 from benchmarks.watching import ENGINES, LENGTHS, POINTS, RUNS_MS, SATURATING, WATCHED, WORKERS
 from joulewise.errors import Problem, raise_if_any
 from joulewise.files import write_atomic
@@ -62,11 +63,12 @@ def _curve_rows(figures: Figures) -> Iterator[Sequence[str]]:
         first, last = min(sizes), max(sizes)
         costs = f"{_seconds(sizes[first])} to {_seconds(sizes[last])}"
         slope = f"{figures[f'{name}.slope']:.2f} ({low:.2f} to {high:.2f})"
-        yield curve.cost, curve.size, f"{first:,} to {last:,}", costs, slope
+        yield curve.cost, curve.size, f"{first:,} to {last:,}", costs, slope, f"{last_slope(sizes):.2f}"
 
 
 def _curve_table(figures: Figures) -> str:
-    return _table(("what takes time", "what grows", "measured from, to", "seconds", "slope"), _curve_rows(figures))
+    heads = ("what takes time", "what grows", "measured from, to", "seconds", "slope", "between the last two")
+    return _table(heads, _curve_rows(figures))
 
 
 def _site_rows(figures: Figures) -> Iterator[Sequence[str]]:

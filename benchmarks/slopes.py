@@ -11,7 +11,10 @@ from joulewise.confidence import student_quantile
 
 
 class Estimate(NamedTuple):
-    """A value with its 95 % interval."""
+    """A value with its 95 % interval, were the scatter about the line chance.
+
+    Costs that are the fastest of repeats scatter little by chance, so that the interval tells of bends above all.
+    """
 
     value: float
     low: float
@@ -48,6 +51,12 @@ class Line(NamedTuple):
         quantile = student_quantile(self.n - 1)  # a line takes two from n, a mean one
         assert quantile is not None
         return quantile
+
+
+def last_slope(costs: Mapping[int, float]) -> float:
+    """The slope between the two largest sizes, where a line that bends is nearest to what comes after."""
+    before, last = sorted(costs)[-2:]
+    return float(np.log(costs[last] / costs[before]) / np.log(last / before))
 
 
 def line_through(costs: Mapping[int, float]) -> Line:

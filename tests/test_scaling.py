@@ -31,7 +31,7 @@ from benchmarks.executor import (
 from benchmarks.measure import Case, machine, versions
 from benchmarks.scaling import CURVES, carried_on
 from benchmarks.scaling_page import PAGE, write_page
-from benchmarks.slopes import line_through
+from benchmarks.slopes import last_slope, line_through
 from benchmarks.watching import ENGINES, LENGTHS, POINTS, RUNS_MS, SATURATING, WATCHED, WORKERS
 from joulewise.errors import InputError
 from joulewise.study.running import work, worker
@@ -60,6 +60,12 @@ def test_the_interval_of_a_slope_is_that_of_ordinary_least_squares() -> None:
     half = t.ppf(0.975, 3) * known.stderr
     assert line.growth == pytest.approx((known.slope, known.slope - half, known.slope + half))
     assert line.at(1.0).value == pytest.approx(math.exp(known.intercept))
+
+
+def test_a_cost_that_bends_is_told_by_the_slope_of_the_last_two_sizes() -> None:
+    costs = {size: 1 + 1e-4 * size**2 for size in (10, 20, 800, 1_600)}
+    assert last_slope(dict(reversed(costs.items()))) == pytest.approx(math.log2(257 / 65), abs=0.002)
+    assert last_slope(costs) > line_through(costs).growth.value
 
 
 def test_one_more_measurement_lies_in_its_interval_as_often_as_it_should() -> None:
@@ -119,9 +125,9 @@ def test_between_both_workers_get_what_the_coordinator_leaves() -> None:
     only = Costs(0.01, 0.0, 0.0, 0.0)
     busy = [predicted(0.1, n_workers, only, points=1).busy for n_workers in (5, 10, 20, 40)]
     assert busy == pytest.approx([1, 1, 0.5, 0.25], rel=0.02)
-    assert least_run_s(1_000, only, points=1) == pytest.approx(0.9 * 1_000 * 0.01, rel=0.03)
-    cheap = only._replace(job_s=JOB_S / 10_000)  # jobs of so many seconds, of 100 runs, are cheap enough
-    assert least_run_s(1_000, cheap, points=100) == pytest.approx(0.9 * 1_000 * cheap.job_s / 100, rel=0.05)
+    assert least_run_s(100, only, points=1) == pytest.approx(0.9 * 100 * 0.01, rel=0.03)
+    cheap = only._replace(job_s=JOB_S / 1_000)  # jobs of so many seconds, of 100 runs, are cheap enough
+    assert least_run_s(100, cheap, points=100) == pytest.approx(0.9 * 100 * cheap.job_s / 100, rel=0.05)
 
 
 def test_every_job_is_stored_once_and_no_more_are_out_than_are_allowed() -> None:
@@ -217,7 +223,7 @@ def test_the_page_tells_what_was_measured_and_what_was_computed(page: Path) -> N
     before = page.read_text()
     write_page(result_of(made_up()), page)
     text = page.read_text()
-    assert "| planning a study | runs | 10,000 to 320,000 | 10 s to 320 s | 1.00 (1.00 to 1.00) |" in text
+    assert "| planning a study | runs | 10,000 to 320,000 | 10 s to 320 s | 1.00 (1.00 to 1.00) | 1.00 |" in text
     assert "| 10,000 machines | 10 s (10 s to 10 s) | computed from the slope, measured up to 1,600 |" in text
     assert "| 10,000 nodes | 10 s | measured |" in text
     assert "| planning a study, in all | 2.78 hours (2.78 hours to 2.78 hours) |" in text
