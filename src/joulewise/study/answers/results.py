@@ -255,7 +255,7 @@ def finished_study(folder: Path) -> tuple[Study, dict[str, Any]]:
 
 def is_finished(store: Store, about: Mapping[str, Any]) -> bool:
     """Whether a folder that says this of itself holds all runs of its study."""
-    return about["is_finished"] and store.runs_file.exists()
+    return bool(about["is_finished"]) and store.runs_file.exists()
 
 
 def unfinished(folder: Path) -> InputError:
