@@ -145,6 +145,19 @@ def test_points_that_come_to_the_same_are_computed_once(tmp_path: Path) -> None:
     assert (found.n_runs, found.n_missing, found.n_stored) == (24, 16, 0)
 
 
+def test_codes_are_the_same_where_keys_are(tmp_path: Path) -> None:
+    """Of points without chance, too, which are in worlds that all trials share."""
+    (tmp_path / "tasks.csv").write_text("arrival_s,task_type,utility,max_utility\n0,general-0,constant,1\n")
+    table = '[[variant]]\nname = "{0}"\nworkload = {{ tasks = "tasks.csv" }}\n'
+    drawn = '[[variant]]\nname = "{0}"\n'
+    text = TEXT + "".join(map(str.format, (table, drawn, table, drawn), "abcd"))
+    runs = plan(parse_study(text, "study.toml", tmp_path))
+    for name in ("run", "world"):
+        pairs = set(zip(runs.table[name], runs.codes[name], strict=True))
+        assert len(pairs) == runs.table[name].n_unique() == runs.codes[name].n_unique() < len(runs)
+    assert runs.table["keep"].equals(runs.codes["keep"])
+
+
 def test_a_plan_is_a_sequence_of_its_runs() -> None:
     runs = plan(small())
     there = list(runs)

@@ -5,7 +5,7 @@ What the runs of a world, or of a decision, have in common is found once. A run 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -134,6 +134,19 @@ class Plan(Sequence[Run]):
 
         return pl.concat([self._tabled(*places) for places in zip(*map(_pieces, self.places), strict=True)])
 
+    @cached_property
+    def codes(self) -> pl.DataFrame:
+        """Numbers in place of keys, which cost less: the same `run`, `world` where keys would be, and `keep`."""
+        import polars as pl
+
+        point, trial = self.places
+        is_random = np.array([world.is_random for world in self._worlds.items])
+        worlds = _numbered(self._world_key(number, 0) for number in range(is_random.size))[self._worlds.at[point]]
+        ways = _numbered((way.text, way.bound) for way in self._ways)[self._decisions.at[point]]
+        drawn = np.where(is_random[self._worlds.at[point]], trial, 0)
+        run = (worlds * len(self._ways) + ways) * _TRIALS + trial
+        return pl.DataFrame({"run": run, "world": worlds * _TRIALS + drawn, "keep": self._keeps(trial)})
+
     @property
     def files(self) -> dict[str, str]:
         """The files that runs read, by the names the study gives, with the hash of their content."""
@@ -205,8 +218,10 @@ class Plan(Sequence[Run]):
         """The runs with these numbers, which are few."""
         study, points = self.study, self.places.point[numbers]
         trials, files = self.places.trial[numbers].tolist(), map(self._files, points.tolist())
-        rows = self.table[numbers].iter_rows()
-        for (key, world, bound, keep), point, trial, read in zip(rows, points.tolist(), trials, files, strict=True):
+        is_tabled = "table" in vars(self)  # else the keys of others are not needed
+        rows = self.table[numbers] if is_tabled else self._tabled(points, self.places.trial[numbers])
+        made = zip(rows.iter_rows(), points.tolist(), trials, files, strict=True)
+        for (key, world, bound, keep), point, trial, read in made:
             stage = stage_of(trial) if study.tuning else ""
             yield Run(key, world, study.points[point], study.heading.seed, trial, keep, bound, read, stage)
 
@@ -220,6 +235,12 @@ class Plan(Sequence[Run]):
         """Whether details of trials are kept; of those that tune, none are."""
         n_kept = {"first": 1, "all": FIRST_TUNING, "none": 0}[self.study.heading.keep]
         return trial < n_kept
+
+
+def _numbered(things: Iterable[Hashable]) -> _Numbers:
+    """A number for each of these; equal ones have the same."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(thing, len(numbers)) for thing in things])
 
 
 def _pieces(numbers: _Numbers) -> Iterator[_Numbers]:

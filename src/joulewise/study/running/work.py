@@ -41,10 +41,10 @@ class Work:
     plan: Plan
     store: Store
 
-    @cached_property
+    @property
     def n_there(self) -> int:
         """How many computations need not be done."""
-        return self.plan.table["run"].n_unique() - len(self)
+        return self._once.height - len(self)
 
     def __len__(self) -> int:
         return self._left.height
@@ -108,19 +108,31 @@ class Work:
         return self._left["at"].to_numpy().astype(np.int64)
 
     @cached_property
-    def _left(self) -> pl.DataFrame:
-        """Where in the plan what is left stands (`at`), worlds together."""
+    def _once(self) -> pl.DataFrame:
+        """Where each computation of the plan stands (`at`), kept details before others."""
         import polars as pl
 
-        once = self.plan.table.with_row_index("at").sort("keep", descending=True, maintain_order=True)
-        once = once.filter(pl.col("run").is_first_distinct())
+        all_runs = self.plan.codes.with_row_index("at").sort("keep", descending=True, maintain_order=True)
+        return all_runs.filter(pl.col("run").is_first_distinct()).select("at", "world")
+
+    @cached_property
+    def _left(self) -> pl.DataFrame:
+        """Those of them that must be done, worlds together."""
+        import polars as pl
+
+        left = self._once.join(self._there(), on="at", how="anti")
+        return left.sort(pl.col("at").min().over("world"), "at")
+
+    def _there(self) -> pl.DataFrame:
+        """Those of them that need not; keys are made only where there are any to be found."""
         done = Stored(self.store).index.filter("done").select("run")
-        is_there = once.join(done, on="run", how="semi", maintain_order="left")
+        if done.is_empty():
+            return self._once.clear()
+        keys = self.plan.table[self._once["at"]].with_columns(self._once["at"])
+        is_there = keys.join(done, on="run", how="semi", maintain_order="left")
         for there in self._needed(is_there):
             is_there = is_there.join(there, on=there.columns, how="semi", maintain_order="left")
-        left = once.join(is_there.select("run"), on="run", how="anti").select("world", "at")
-        first = pl.col("at").min().over("world")
-        return left.sort(first, "at")
+        return is_there
 
     def _needed(self, done: pl.DataFrame) -> Iterator[pl.DataFrame]:
         """What must be there of runs that are done: the proofs of bounds, and details where they are kept."""
