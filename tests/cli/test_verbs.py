@@ -17,7 +17,7 @@ from joulewise.kernels.jit import mark_kernels_compiled
 from joulewise.policies.tasks.table import POLICIES
 from joulewise.study.store.store import Store
 from tests.strategies.calling import COMMAND, call
-from tests.strategies.proofs import alter_texts
+from tests.strategies.proofs import alter_proofs, alter_texts
 from tests.strategies.small import HEURISTIC, QUICKLY, TEXT, timed
 from tests.strategies.small_bags import FRONT, PROFIT
 from tests.strategies.small_fronts import EVOLVED, UTILITY
@@ -277,8 +277,7 @@ def test_verify_counts_those_that_hold_of_those_that_were_drawn(
     small_copy: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("joulewise.study.verifying.drawing.SHORT_S", 0.0)
-    for bound in (small_copy / "bounds").iterdir():
-        bound.write_text(bound.read_text().replace('"maximum_utility": ', '"maximum_utility": 1'))
+    alter_proofs(Store(small_copy), lambda proof: proof | {"maximum_utility": 1.0})
     said = call(capsys, "verify", small_copy)
     assert said.code == 1
     assert "computed again, and 0 of them hold; the rest were not" in said.out

@@ -16,14 +16,13 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import NamedTuple
 
-import joulewise
 from joulewise._version import __version__
 from joulewise.files import sha256_of, write_atomic
 from joulewise.study.running.worker import Job, do
 from joulewise.study.spec.parts import RESULTS_VERSION
 from joulewise.study.store.store import Result, Store
 
-PACKAGE = Path(joulewise.__file__).parent
+PACKAGE = Path(__file__).parents[3]
 _ONLY_TELL = ("cli", "present")
 """Rooms that decide no number."""
 _FILES = "files"
