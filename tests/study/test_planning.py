@@ -236,6 +236,12 @@ def test_an_installed_heuristic_counts_by_its_source(monkeypatch: pytest.MonkeyP
     assert len(with_source("package 1.0") & with_source("package 1.1")) == 4  # those of the other policy
 
 
+@pytest.fixture(autouse=True)
+def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Estimates are those for two processors, however many this machine has."""
+    monkeypatch.setattr("joulewise.study.running.estimate.available_cpus", lambda: 2)
+
+
 def test_the_estimate_counts_bounds_and_the_plain_engine(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(HEURISTIC)
     (tmp_path / "slow.py").write_text(HEURISTIC.replace(", falls_with_time=True", ""))

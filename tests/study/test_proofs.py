@@ -241,6 +241,13 @@ def test_a_table_that_somebody_else_wrote_is_judged(small_copy: Path) -> None:
         run_study(small(), small_copy, 1)
 
 
+def test_a_table_with_kinds_that_are_no_texts_is_refused(small_copy: Path) -> None:
+    path = small_copy / "bounds.parquet"
+    pl.read_parquet(path).with_columns(pl.struct("kind").alias("kind")).write_parquet(path)
+    with pytest.raises(InputError, match=f"{path}: cannot be read: "):
+        verify(small_copy)
+
+
 def test_a_table_of_another_folder_is_refused(small_copy: Path) -> None:
     store = Store(small_copy)
     shutil.copy(store.runs_file, store.bounds_file)

@@ -209,9 +209,10 @@ def _worlds(store: Folder, table: _Table) -> Worlds:
     """Those of a table; whoever reads a proof of it looks for its seal."""
     import polars as pl
 
+    texts = dict.fromkeys(("world", "kind", "proof"), pl.String)
     start = pl.col("world").str.head(_DIGITS).str.to_integer(base=16, dtype=pl.UInt64)
     with store.reading(Path(table.path), must_be_sealed=False) as rows:
-        found = rows.select("kind", start).collect(engine="streaming")
+        found = rows.match_to_schema(texts).select("kind", start).collect(engine="streaming")
     parts = found.sort("world").partition_by("kind", as_dict=True, include_key=False)
     return {kind: part["world"].to_numpy() for (kind,), part in parts.items()}
 
