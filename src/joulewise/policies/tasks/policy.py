@@ -26,10 +26,13 @@ It is of a machine type that the second argument, as [task type, machine type], 
 
 Mode: TypeAlias = Literal["immediate", "batch"]
 
-Rule: TypeAlias = Literal["greedy", "sufferage", "in-order", "at-random"]
+Rule: TypeAlias = Literal["greedy", "sufferage", "in-order", "at-random", "assigned"]
 """Which task goes first among those that are mapped together: the best choice, the task that would lose most, the
-next by its place in a fixed order, or anybody.
+next by its place in a fixed order, anybody, or whom code from outside assigns.
 """
+
+_UNAIDED = ("at-random", "assigned")
+"""The rules that need neither an objective, nor an order, nor picks."""
 
 Program: TypeAlias = Literal["makespan", "worth"]
 """A linear program that is solved at every event: the split of all that waits that would be done first, which
@@ -81,7 +84,7 @@ class Objective:
 class Policy:
     """A row of the policy table: how the manager decides.
 
-    Tasks are mapped by an `objective`, in an `order`, or as `picks` says; the rule "at-random" needs none of them.
+    Tasks are mapped by an `objective`, in an `order`, or as `picks` says; some rules need none of them.
     With `best_types` only the machine types that run a task fastest are looked at, this many of them. The rule
     "sufferage" is for batch mode and compares utilities, whatever else an objective would see. A policy
     `is_weighted` against energy by the manager's weight, `is_priced` when machine time and energy have prices that
@@ -115,7 +118,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         decided_by = [self.objective, self.picks, self.order]
-        assert sum(part is not None for part in decided_by) == (self.rule != "at-random"), self.name
+        assert sum(part is not None for part in decided_by) == (self.rule not in _UNAIDED), self.name
         assert (self.rule == "in-order") == (self.order is not None), self.name
         assert self.picks is None or self.mode == "immediate", self.name
         assert not self.is_patient or self.mode == "batch", self.name

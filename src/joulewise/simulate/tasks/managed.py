@@ -19,7 +19,7 @@ from joulewise.kernels.live_prices import Gains
 from joulewise.kernels.tasks import energy, rolling, state
 from joulewise.kernels.tasks.live_prices import new_prices
 from joulewise.kernels.tasks.machines import Downtimes, Standing, new_machines
-from joulewise.kernels.tasks.managed import map_managed
+from joulewise.kernels.tasks.managed import close_last_event, map_managed, open_next_event
 from joulewise.kernels.tasks.state import ManagedState, ManagedWorld
 from joulewise.model.allocation import Allocation, BrokenRuns
 from joulewise.model.arrays import Bools, Counts, Floats
@@ -29,16 +29,20 @@ from joulewise.policies.tasks.objectives import UTILITY, UTILITY_PER_ENERGY
 from joulewise.policies.tasks.policy import Policy
 from joulewise.policies.tasks.weights import highest_energy_j, highest_value, least_energy_j
 from joulewise.simulate.tasks.dropping import load_by_type, thresholds
+from joulewise.simulate.tasks.event import Event
 from joulewise.simulate.tasks.manager import Manager, rising_problems
 from joulewise.simulate.tasks.values import rising_value, unsolved_program, usable_value
 
 _map_managed: Any = map_managed
+_open_next_event: Any = open_next_event
+_close_last_event: Any = close_last_event
 
 _RULES = {
     "greedy": state.GREEDY,
     "in-order": state.IN_ORDER,
     "at-random": state.AT_RANDOM,
     "sufferage": state.SUFFERAGE,
+    "assigned": state.ASSIGNED,
 }
 _FILTERS = {"none": energy.NO_FILTER, "fair-share": energy.FAIR_SHARE, "adaptive": energy.ADAPTIVE}
 _PROGRAMS = {None: rolling.NO_PROGRAM, "makespan": rolling.MAKESPAN, "worth": rolling.WORTH}
@@ -80,9 +84,7 @@ def manage(world: World, manager: Manager, seed: int = 0, trial: int = 0, n_reco
     began = time.perf_counter()
     engine.run(world.workload.end_s)
     mapping_s = time.perf_counter() - began
-    worked, counted, late = engine.state.clock.counts[[state.WORKED, state.COUNTED, state.LATE]].tolist()
-    prices = engine.state.prices.path[:worked]
-    return Managed(engine.allocation(), worked, counted, late, mapping_s, prices, engine.quotas())
+    return engine.managed(mapping_s)
 
 
 def start(world: World, manager: Manager, seed: int = 0, trial: int = 0, n_recorded: int = 0) -> Engine:
@@ -102,7 +104,7 @@ class Engine:
     """The arrays of one run, and the kernel that works on them."""
 
     def __init__(self, world: World, manager: Manager, seed64: int, n_recorded: int = 0) -> None:
-        self.policy, self.is_measured = manager.policy, manager.mapping_time == "measured"
+        self.day, self.policy, self.is_measured = world, manager.policy, manager.mapping_time == "measured"
         self.world = _managed_world(world, manager, seed64)
         self.state = _new_state(world, manager, self.world, n_recorded)
 
@@ -130,6 +132,23 @@ class Engine:
         ahead.state = copy.deepcopy(self.state)
         ahead._call(_BEFORE_ALL_S, 0, is_last=True)
         return ahead
+
+    def events(self) -> Iterator[Event]:
+        """The events of the window, one after the other; each is open until the next one is asked for."""
+        number, clock = 0, self.state.clock
+        while _open_next_event(self.world, self.state, self.day.workload.end_s):
+            began = time.perf_counter()
+            yield Event(self.day, self.world, self.state, number)
+            clock.instants[state.MAPPING] = time.perf_counter() - began
+            _close_last_event(self.world, self.state)
+            number += 1
+        self._call(_BEFORE_ALL_S, 0, is_last=True)
+
+    def managed(self, mapping_s: float) -> Managed:
+        """What was done, which took so long."""
+        worked, counted, late = self.state.clock.counts[[state.WORKED, state.COUNTED, state.LATE]].tolist()
+        prices = self.state.prices.path[:worked]
+        return Managed(self.allocation(), worked, counted, late, mapping_s, prices, self.quotas())
 
     def quotas(self) -> Counts:
         """How many tasks were to go where at each recorded event, as [event, task type, machine type, P-state]."""
@@ -329,9 +348,9 @@ def _rules(world: World, manager: Manager, seed64: int) -> state.Rules:
     is_sure = world.workload.stretch is None and world.outages.machine.size == 0
     is_certain = is_sure and not manager.preempts  # a machine whose task is suspended may be free sooner
     drops_by_idle, postpones = manager.dropping_by == "idle", manager.postponing == "next-day"
-    is_split, at_random = manager.policy.program == "makespan", manager.policy.rule == "at-random"
+    is_split, by_lot = manager.policy.program == "makespan", manager.policy.rule in ("at-random", "assigned")
     by_type, may_rise = _goes_by_type(manager.policy), _may_rise(world, manager.policy)
-    drops_at_once = is_split or at_random or any(model[1:]) or drops_by_idle or postpones or manager.follows_load
+    drops_at_once = is_split or by_lot or any(model[1:]) or drops_by_idle or postpones or manager.follows_load
     seen = manager.policy.objective or UTILITY
     return state.Rules(
         rule=_RULES[manager.policy.rule],

@@ -1,0 +1,200 @@
+"""What is seen at a mapping event, as columns, and the assignments that are made in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from joulewise.errors import InputError, Problem
+from joulewise.kernels.layout import NOBODY
+from joulewise.kernels.ledger import HOUR_S, NOW
+from joulewise.kernels.tasks import assigned
+from joulewise.kernels.tasks.state import EFFECT, HORIZON, LAST, ManagedState, ManagedWorld
+from joulewise.model.arrays import Bools, Counts, Floats
+from joulewise.model.world import World
+
+_place_all: Any = assigned.place_all
+
+_ADVICE = {
+    assigned.NOT_OFFERED: ("is no task that waits", "assign tasks of event.task, each once"),
+    assigned.NO_MACHINE: ("is on no machine that there is", "machines are numbers from 0 to {last_machine}"),
+    assigned.CANNOT_RUN: ("cannot run there so", "event.exec_s is infinite for what a machine type cannot run"),
+    assigned.NOT_THERE: ("is on a machine that takes none now", "assign to machines where event.is_open"),
+}
+"""Why an assignment is impossible, and what to do, by what became of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """A mapping event while it is open.
+
+    Columns of tasks have a row for each of `task`, those that wait; columns of machines one for each machine. Tables
+    are by [task type, machine type, P-state]. All times that were not yet seen to pass are those that are believed.
+    """
+
+    world: World
+    _setting: ManagedWorld
+    _state: ManagedState
+    number: int
+
+    # The instant
+
+    @property
+    def now_s(self) -> float:
+        """When the event happens."""
+        return float(self._state.clock.instants[LAST])
+
+    @property
+    def effect_s(self) -> float:
+        """When what is assigned can start."""
+        return float(self._state.clock.instants[EFFECT])
+
+    @property
+    def next_s(self) -> float:
+        """When the next event has effect: what would start later is mapped again."""
+        return float(self._state.clock.instants[HORIZON])
+
+    # Tasks that wait
+
+    @cached_property
+    def task(self) -> Counts:
+        """The numbers of those that wait, in order of arrival."""
+        heap = self._state.batch.waiting
+        return _seen(np.sort(heap.items[: heap.size[0]]))
+
+    @cached_property
+    def task_type(self) -> Counts:
+        """The type of each."""
+        return _seen(self.world.workload.task_type[self.task])
+
+    @cached_property
+    def arrival_s(self) -> Floats:
+        """When each came."""
+        return _seen(self.world.workload.arrival_s[self.task])
+
+    @property
+    def waited_s(self) -> Floats:
+        """How long each has waited."""
+        return _seen(self.now_s - self.arrival_s)
+
+    def utility(self, completion_s: ArrayLike, task: ArrayLike | None = None) -> Floats:
+        """What tasks (those that wait, row by row) earn when completed at these instants."""
+        at_s = np.asarray(completion_s, float)
+        tasks = self.task if task is None else np.asarray(task)
+        return self.world.workload.utility(tasks.reshape(tasks.shape + (1,) * (at_s.ndim - tasks.ndim)), at_s)
+
+    # Machines
+
+    @cached_property
+    def machine_type(self) -> Counts:
+        """The type of each."""
+        return _seen(self._state.machines.type_of)
+
+    @property
+    def free_s(self) -> Floats:
+        """When each could start another task, behind what is assigned to it."""
+        return _seen(self._state.machines.free_s)
+
+    @property
+    def n_queued(self) -> Counts:
+        """How many tasks were assigned to each in this event."""
+        return _seen(self._state.machines.n_queued)
+
+    @property
+    def running(self) -> Counts:
+        """The task that each runs or has pending, or -1."""
+        machines = self._state.machines
+        return _seen(np.where(machines.ready_s > self.now_s, self._state.last_task, NOBODY))
+
+    @property
+    def is_open(self) -> Bools:
+        """Whether each takes a task now: it is up and, where machines are polled, idle."""
+        return _seen(self._state.machines.is_there)
+
+    # Options
+
+    @cached_property
+    def exec_s(self) -> Floats:
+        """How long a run takes; infinite where there is no such option."""
+        return _seen(np.where(self._setting.option_at == NOBODY, np.inf, self.world.system.etc_s))
+
+    @property
+    def power_w(self) -> Floats | None:
+        """What a run draws, where that is known."""
+        return self.world.system.power_w
+
+    @property
+    def energy_j(self) -> Floats:
+        """What a run uses."""
+        return self.world.system.eec_j
+
+    # Limits
+
+    @property
+    def left_j(self) -> float:
+        """What is left of the day's energy for what is assigned; infinite without a budget."""
+        return float(self._state.ledger.left_j[NOW])
+
+    @property
+    def day_end_s(self) -> float:
+        """When the budget's day ends; never without a budget."""
+        return float(self._state.ledger.day_end_s[0])
+
+    @property
+    def cap_w(self) -> float:
+        """The most power that may be drawn now."""
+        return self._at_hour(self.world.supply.cap_w, np.inf)
+
+    @property
+    def tariff(self) -> float:
+        """What a unit of energy costs now."""
+        return self._at_hour(self.world.supply.tariff, 1.0)
+
+    def _at_hour(self, values: Floats | None, otherwise: float) -> float:
+        return otherwise if values is None else float(values[int(self.now_s // HOUR_S) % values.size])
+
+    # What was seen
+
+    @cached_property
+    def done(self) -> Counts:
+        """The tasks that have completed by now."""
+        return _seen(np.flatnonzero(self._state.plan.end_s <= self.now_s))
+
+    # Assigning
+
+    def assign(self, task: ArrayLike, machine: ArrayLike, pstate: ArrayLike = 0) -> Bools:
+        """Assign tasks to machines in P-states, in this order, each behind what is assigned there.
+
+        Returns which were assigned: the others are against a limit of energy or power, and wait on. Raises InputError
+        for the first that is impossible; those before it are assigned.
+        """
+        columns = np.broadcast_arrays(*(np.asarray(part) for part in (task, machine, pstate)))
+        rows = np.stack([np.ravel(column) for column in columns], axis=1).astype(np.int64)
+        fates = np.empty(len(rows), np.int64)
+        _place_all(self._setting, self._state, rows, fates)
+        impossible = np.flatnonzero(fates > assigned.REFUSED)
+        if impossible.size:
+            raise InputError(self._impossible(rows[impossible[0]], int(fates[impossible[0]])))
+        return np.asarray(fates == assigned.PLACED)
+
+    def _impossible(self, row: Counts, fate: int) -> Problem:
+        why, advice = _ADVICE[fate]
+        task, machine, pstate = row.tolist()
+        found = f"found task {task} on machine {machine} in P-state {pstate}, which {why}"
+        return Problem(self.place, found, advice=advice.format(last_machine=self.machine_type.size - 1))
+
+    @property
+    def place(self) -> str:
+        """Where messages say that something happened."""
+        return f"event {self.number} at {self.now_s:g} s"
+
+
+def _seen(values: Any) -> Any:
+    """A view of an array that nobody can write to."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
