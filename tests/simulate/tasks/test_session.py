@@ -103,9 +103,9 @@ def test_an_event_shows_what_is_there_and_follows_assignments() -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([(2, 0, 0)], "event 0 at 0 s: found task 2 on machine 0 in P-state 0, which is no task that waits"),
-        ([(0, 0, 0), (0, 1, 0)], "found task 0 on machine 1 in P-state 0, which is no task that waits"),
-        ([(-1, 0, 0)], "is no task that waits"),
+        ([(2, 0, 0)], "event 0 at 0 s: found task 2 on machine 0 in P-state 0, which does not wait, or was assigned already"),
+        ([(0, 0, 0), (0, 1, 0)], "found task 0 on machine 1 in P-state 0, which does not wait, or was assigned already"),
+        ([(-1, 0, 0)], "does not wait, or was assigned already"),
         ([(0, 7, 0)], "is on no machine that there is"),
         ([(0, -1, 0)], "is on no machine that there is"),
         ([(1, 0, 0)], "cannot run there so"),

@@ -354,6 +354,12 @@ def close_last_event(world, state):
 
 
 @kernel
+def finish_run(world, state):
+    """As `finish`, for who decides outside."""
+    finish(world, state)
+
+
+@kernel
 def map_managed(world, state, end_s, most_events, is_last):
     """Let the manager work until an instant, or for this many events; returns how many happened.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from joulewise.model.arrays import Bools, Ints
 from joulewise.model.world import World
+from joulewise.policies.own import Own
 
 Value: TypeAlias = Callable[[float, float, float, float, float], float]
 """value(utility, completion_s, exec_s, energy_j, wait_s) of a choice; the highest is taken.
@@ -89,6 +90,7 @@ class Policy:
     "sufferage" is for batch mode and compares utilities, whatever else an objective would see. A policy
     `is_weighted` against energy by the manager's weight, `is_priced` when machine time and energy have prices that
     it finds itself, or by its linear `program`; one that `declines` never makes a choice whose value is not above 0.
+    By the rule "assigned", code of the user's `own` decides.
     """
 
     name: str
@@ -105,6 +107,7 @@ class Policy:
     is_priced: bool = False
     program: Program | None = None
     declines: bool = False
+    own: Own | None = None
 
     @property
     def is_patient(self) -> bool:
@@ -121,5 +124,6 @@ class Policy:
         assert sum(part is not None for part in decided_by) == (self.rule not in _UNAIDED), self.name
         assert (self.rule == "in-order") == (self.order is not None), self.name
         assert self.picks is None or self.mode == "immediate", self.name
+        assert self.own is None or self.rule == "assigned", self.name
         assert not self.is_patient or self.mode == "batch", self.name
         assert self.best_types is None or self.best_types >= 1, self.name

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from joulewise.errors import InputError, Problem
 from joulewise.kernels.layout import NOBODY
 from joulewise.kernels.ledger import HOUR_S, NOW
 from joulewise.kernels.tasks import assigned
 from joulewise.kernels.tasks.state import EFFECT, HORIZON, LAST, ManagedState, ManagedWorld
-from joulewise.model.arrays import Bools, Counts, Floats
+from joulewise.model.arrays import Bools, Codes, Counts, Floats, Ints
 from joulewise.model.world import World
+
+Element = TypeVar("Element", bound=np.generic)
 
 _place_all: Any = assigned.place_all
 
+ASSIGNMENT = ("task", "machine", "pstate")
+"""The columns of what is assigned."""
+
 _ADVICE = {
-    assigned.NOT_OFFERED: ("is no task that waits", "assign tasks of event.task, each once"),
+    assigned.NOT_OFFERED: ("does not wait, or was assigned already", "assign tasks of event.task, each once"),
     assigned.NO_MACHINE: ("is on no machine that there is", "machines are numbers from 0 to {last_machine}"),
     assigned.CANNOT_RUN: ("cannot run there so", "event.exec_s is infinite for what a machine type cannot run"),
     assigned.NOT_THERE: ("is on a machine that takes none now", "assign to machines where event.is_open"),
@@ -33,13 +38,15 @@ class Event:
     """A mapping event while it is open.
 
     Columns of tasks have a row for each of `task`, those that wait; columns of machines one for each machine. Tables
-    are by [task type, machine type, P-state]. All times that were not yet seen to pass are those that are believed.
+    are by [task type, machine type, P-state]. Times to come are those that are believed. What is drawn from `rng`
+    belongs to the run's seed and trial.
     """
 
     world: World
     _setting: ManagedWorld
     _state: ManagedState
     number: int
+    rng: np.random.Generator
 
     # The instant
 
@@ -67,7 +74,7 @@ class Event:
         return _seen(np.sort(heap.items[: heap.size[0]]))
 
     @cached_property
-    def task_type(self) -> Counts:
+    def task_type(self) -> Ints:
         """The type of each."""
         return _seen(self.world.workload.task_type[self.task])
 
@@ -79,7 +86,7 @@ class Event:
     @property
     def waited_s(self) -> Floats:
         """How long each has waited."""
-        return _seen(self.now_s - self.arrival_s)
+        return _seen(np.asarray(self.now_s - self.arrival_s))
 
     def utility(self, completion_s: ArrayLike, task: ArrayLike | None = None) -> Floats:
         """What tasks (those that wait, row by row) earn when completed at these instants."""
@@ -108,7 +115,7 @@ class Event:
     def running(self) -> Counts:
         """The task that each runs or has pending, or -1."""
         machines = self._state.machines
-        return _seen(np.where(machines.ready_s > self.now_s, self._state.last_task, NOBODY))
+        return _seen(np.asarray(np.where(machines.ready_s > self.now_s, self._state.last_task, NOBODY)))
 
     @property
     def is_open(self) -> Bools:
@@ -120,7 +127,7 @@ class Event:
     @cached_property
     def exec_s(self) -> Floats:
         """How long a run takes; infinite where there is no such option."""
-        return _seen(np.where(self._setting.option_at == NOBODY, np.inf, self.world.system.etc_s))
+        return _seen(np.asarray(np.where(self._setting.option_at == NOBODY, np.inf, self.world.system.etc_s)))
 
     @property
     def power_w(self) -> Floats | None:
@@ -160,9 +167,11 @@ class Event:
     # What was seen
 
     @cached_property
-    def done(self) -> Counts:
-        """The tasks that have completed by now."""
-        return _seen(np.flatnonzero(self._state.plan.end_s <= self.now_s))
+    def past(self) -> Past:
+        """What has run to its end by now."""
+        plan = self._state.plan
+        task = np.flatnonzero(plan.end_s <= self.now_s)
+        return Past(task, plan.machine[task], plan.pstate[task], plan.start_s[task], plan.end_s[task], self.world)
 
     # Assigning
 
@@ -193,7 +202,33 @@ class Event:
         return f"event {self.number} at {self.now_s:g} s"
 
 
-def _seen(values: Any) -> Any:
+@dataclass(frozen=True, eq=False)
+class Past:
+    """What has run to its end, a row for each task."""
+
+    task: Counts
+    machine: Ints
+    pstate: Codes
+    start_s: Floats
+    end_s: Floats
+    _world: World
+
+    @property
+    def utility(self) -> Floats:
+        """What each has earned."""
+        return self._world.workload.utility(self.task, self.end_s)
+
+    @property
+    def energy_j(self) -> Floats | None:
+        """What each has used, where powers are known."""
+        system = self._world.system
+        if system.power_w is None:
+            return None
+        kind = (self._world.workload.task_type[self.task], system.machine_type[self.machine], self.pstate)
+        return np.asarray(system.power_w[kind] * (self.end_s - self.start_s))
+
+
+def _seen(values: NDArray[Element]) -> NDArray[Element]:
     """A view of an array that nobody can write to."""
     view = values.view()
     view.flags.writeable = False

@@ -12,30 +12,32 @@ from typing import Any
 
 import numpy as np
 
-from joulewise.errors import Problem, raise_if_any
+from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.kernels.layout import NOBODY, Options, empty_plan
 from joulewise.kernels.linear import REASONS, SOLVED
 from joulewise.kernels.live_prices import Gains
 from joulewise.kernels.tasks import energy, rolling, state
 from joulewise.kernels.tasks.live_prices import new_prices
 from joulewise.kernels.tasks.machines import Downtimes, Standing, new_machines
-from joulewise.kernels.tasks.managed import close_last_event, map_managed, open_next_event
+from joulewise.kernels.tasks.managed import close_last_event, finish_run, map_managed, open_next_event
 from joulewise.kernels.tasks.state import ManagedState, ManagedWorld
 from joulewise.model.allocation import Allocation, BrokenRuns
 from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.world import World
 from joulewise.policies.layout import layout_of
+from joulewise.policies.own import Asking, Own
 from joulewise.policies.tasks.objectives import UTILITY, UTILITY_PER_ENERGY
 from joulewise.policies.tasks.policy import Policy
 from joulewise.policies.tasks.weights import highest_energy_j, highest_value, least_energy_j
 from joulewise.simulate.tasks.dropping import load_by_type, thresholds
-from joulewise.simulate.tasks.event import Event
+from joulewise.simulate.tasks.event import ASSIGNMENT, Event
 from joulewise.simulate.tasks.manager import Manager, rising_problems
 from joulewise.simulate.tasks.values import rising_value, unsolved_program, usable_value
 
 _map_managed: Any = map_managed
 _open_next_event: Any = open_next_event
 _close_last_event: Any = close_last_event
+_finish_run: Any = finish_run
 
 _RULES = {
     "greedy": state.GREEDY,
@@ -91,7 +93,7 @@ def start(world: World, manager: Manager, seed: int = 0, trial: int = 0, n_recor
     """An engine that has simulated nothing yet; InputError when world and manager do not fit."""
     raise_if_any(managed_problems(world, manager))
     engine = Engine(world, manager, _seed64(seed, trial, manager), n_recorded)
-    engine.run(_BEFORE_ALL_S, is_last=False)  # compiles, or loads what was compiled, without simulating anything
+    engine.warm_up()
     return engine
 
 
@@ -105,11 +107,15 @@ class Engine:
 
     def __init__(self, world: World, manager: Manager, seed64: int, n_recorded: int = 0) -> None:
         self.day, self.policy, self.is_measured = world, manager.policy, manager.mapping_time == "measured"
+        self.rng = np.random.default_rng(seed64)
         self.world = _managed_world(world, manager, seed64)
         self.state = _new_state(world, manager, self.world, n_recorded)
 
     def run(self, end_s: float, *, is_last: bool = True) -> None:
         """Let events happen up to an instant; after the last ones the machines work off what is planned."""
+        if self.policy.own is not None:
+            self._ask(self.policy.own)
+            return
         if self.is_measured:
             while self._call(end_s, 1, is_last=False):
                 pass
@@ -118,6 +124,19 @@ class Engine:
             raise rising_value(self.policy)
         if (status := int(self.state.rolling.program.status[0])) != SOLVED:
             raise unsolved_program(self.policy, REASONS[status])
+
+    def _ask(self, own: Own) -> None:
+        """Let a user's own policy assign at all events."""
+        asking = Asking(own)
+        with asking.begun(self.day):
+            for event in self.events():
+                answer = asking.ask(event, event.place)
+                rows = answer.rows(ASSIGNMENT)
+                if len(rows):
+                    try:
+                        event.assign(*rows.T)
+                    except InputError as error:
+                        raise answer.error(error.problems[0].found, error.problems[0].advice) from error
 
     def _call(self, end_s: float, n_events: int, *, is_last: bool) -> int:
         """Let this many events happen, and remember how long that took."""
@@ -133,16 +152,27 @@ class Engine:
         ahead._call(_BEFORE_ALL_S, 0, is_last=True)
         return ahead
 
+    def warm_up(self) -> None:
+        """Compile, or load what was compiled, without simulating anything."""
+        if self.policy.rule != "assigned":
+            self.run(_BEFORE_ALL_S, is_last=False)
+            return
+        ahead = copy.deepcopy(self.state)
+        _open_next_event(self.world, ahead, _BEFORE_ALL_S)
+        Event(self.day, self.world, ahead, 0, self.rng).assign([], [])
+        _close_last_event(self.world, ahead)
+        _finish_run(self.world, ahead)
+
     def events(self) -> Iterator[Event]:
         """The events of the window, one after the other; each is open until the next one is asked for."""
         number, clock = 0, self.state.clock
         while _open_next_event(self.world, self.state, self.day.workload.end_s):
             began = time.perf_counter()
-            yield Event(self.day, self.world, self.state, number)
+            yield Event(self.day, self.world, self.state, number, self.rng)
             clock.instants[state.MAPPING] = time.perf_counter() - began
             _close_last_event(self.world, self.state)
             number += 1
-        self._call(_BEFORE_ALL_S, 0, is_last=True)
+        _finish_run(self.world, self.state)
 
     def managed(self, mapping_s: float) -> Managed:
         """What was done, which took so long."""
@@ -221,10 +251,10 @@ def managed_problems(world: World, manager: Manager) -> Iterator[Problem]:
         yield Problem("manager.policy", found, "must be a batch policy", "use one such as max-max-upt")
     if work.rise_s is not None:
         yield from rising_problems(policy)
-    may_wait = supply.is_limited or manager.only_worthwhile
+    may_wait = supply.is_limited or manager.only_worthwhile or policy.rule == "assigned"
     if may_wait and not math.isfinite(work.end_s):
         found = "found a counted window without an end"
-        why = "must end where a budget, a cap or declined choices may keep tasks waiting without end"
+        why = "must end where a budget, a cap, declined choices or a policy of your own may keep tasks waiting"
         yield Problem("workload", found, why, "set its end")
     if supply.cap_w is not None and (work.stretch is not None or world.outages.machine.size):
         found = "found a power cap in a world with uncertain times or failures"
