@@ -103,8 +103,14 @@ def test_an_event_shows_what_is_there_and_follows_assignments() -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([(2, 0, 0)], "event 0 at 0 s: found task 2 on machine 0 in P-state 0, which does not wait, or was assigned already"),
-        ([(0, 0, 0), (0, 1, 0)], "found task 0 on machine 1 in P-state 0, which does not wait, or was assigned already"),
+        (
+            [(2, 0, 0)],
+            "event 0 at 0 s: found task 2 on machine 0 in P-state 0, which does not wait",
+        ),
+        (
+            [(0, 0, 0), (0, 1, 0)],
+            "found task 0 on machine 1 in P-state 0, which does not wait, or was assigned",
+        ),
         ([(-1, 0, 0)], "does not wait, or was assigned already"),
         ([(0, 7, 0)], "is on no machine that there is"),
         ([(0, -1, 0)], "is on no machine that there is"),

@@ -32,6 +32,7 @@ from joulewise.kernels.tasks.greedy import is_hopeless, map_greedily, map_under_
 from joulewise.kernels.tasks.live_prices import adjust_prices, first_prices
 from joulewise.kernels.tasks.machines import open_machines
 from joulewise.kernels.tasks.orders import map_in_order, permute, random_part
+from joulewise.kernels.tasks.outside import ask_outside
 from joulewise.kernels.tasks.preempt import preempt_for_newcomers
 from joulewise.kernels.tasks.renewed import map_renewed
 from joulewise.kernels.tasks.rolling import (
@@ -289,6 +290,8 @@ def decide(world, state):
         map_greedily(world, state, horizon_s)
     elif world.rules.rule == SUFFERAGE:
         map_by_sufferage(world, state, horizon_s)
+    elif world.rules.rule == ASSIGNED:
+        ask_outside(world.outside, world, state)
     else:
         map_in_order(world, state, horizon_s)
 

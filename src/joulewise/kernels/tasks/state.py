@@ -178,7 +178,7 @@ class ManagedWorld(NamedTuple):
     rules and limits of the manager.
 
     By task, `stretch` is its true time over the estimated one and `place` that in the policy's order; `option_at` is
-    the option of a task type, machine type and P-state, or NOBODY.
+    the option of a task type, machine type and P-state, or NOBODY. `outside` is compiled code that assigns, or nobody.
     """
 
     tasks: Tasks
@@ -195,6 +195,7 @@ class ManagedWorld(NamedTuple):
     option_at: NDArray[np.int64]
     standing: Standing
     downtimes: Downtimes
+    outside: Any
 
 
 @record

@@ -6,11 +6,13 @@ import math
 from functools import cache, lru_cache
 from typing import Any
 
+import numba
 import numpy as np
 
 from joulewise.errors import InputError, Problem
 from joulewise.kernels.choice import OBJECTIVE_SIGNATURE
 from joulewise.policies.compile import function_pointer
+from joulewise.policies.own import Own
 from joulewise.policies.tasks.policy import Objective
 from joulewise.policies.user_files import place_of
 from joulewise.rng import generator
@@ -29,6 +31,15 @@ def compiled(objective: Objective) -> Any:
     function = function_pointer(where, OBJECTIVE_SIGNATURE, objective.value)
     _check_claims(where, objective, function.ctypes)
     return function
+
+
+@lru_cache(maxsize=256)
+def compiled_policy(own: Own, sees: Any) -> Any:
+    """A whole-event policy as a function that kernels can call with what it `sees`; InputError when it cannot be one.
+
+    Its indices are checked, so that a wrong one reads and writes nothing.
+    """
+    return function_pointer(place_of(own.code, "policy"), numba.float64(sees), own.code, boundscheck=True)
 
 
 def looks_at_energy(function: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -13,6 +14,7 @@ from joulewise.errors import InputError, Problem
 from joulewise.kernels.layout import NOBODY
 from joulewise.kernels.ledger import HOUR_S, NOW
 from joulewise.kernels.tasks import assigned
+from joulewise.kernels.tasks.outside import filled_of
 from joulewise.kernels.tasks.state import EFFECT, HORIZON, LAST, ManagedState, ManagedWorld
 from joulewise.model.arrays import Bools, Codes, Counts, Floats, Ints
 from joulewise.model.world import World
@@ -122,6 +124,11 @@ class Event:
         """Whether each takes a task now: it is up and, where machines are polled, idle."""
         return _seen(self._state.machines.is_there)
 
+    @property
+    def is_filled(self) -> Bools:
+        """Whether nothing more that is assigned to each would be fixed before the next event, as far as is certain."""
+        return _seen(filled_of(self._setting, self._state))
+
     # Options
 
     @cached_property
@@ -187,19 +194,26 @@ class Event:
         _place_all(self._setting, self._state, rows, fates)
         impossible = np.flatnonzero(fates > assigned.REFUSED)
         if impossible.size:
-            raise InputError(self._impossible(rows[impossible[0]], int(fates[impossible[0]])))
+            row, fate = rows[impossible[0]].tolist(), int(fates[impossible[0]])
+            raise InputError(impossible_problem(self.place, row, fate, self.machine_type.size))
         return np.asarray(fates == assigned.PLACED)
-
-    def _impossible(self, row: Counts, fate: int) -> Problem:
-        why, advice = _ADVICE[fate]
-        task, machine, pstate = row.tolist()
-        found = f"found task {task} on machine {machine} in P-state {pstate}, which {why}"
-        return Problem(self.place, found, advice=advice.format(last_machine=self.machine_type.size - 1))
 
     @property
     def place(self) -> str:
         """Where messages say that something happened."""
-        return f"event {self.number} at {self.now_s:g} s"
+        return place_of(self.number, self.now_s)
+
+
+def place_of(number: int, now_s: float) -> str:
+    """Where messages say that something happened."""
+    return f"event {number} at {now_s:g} s"
+
+
+def impossible_problem(where: str, row: Sequence[int], fate: int, n_machines: int) -> Problem:
+    """What is said of an assignment that cannot be made."""
+    why, advice = _ADVICE[fate]
+    found = "found task {} on machine {} in P-state {}, which {why}".format(*row, why=why)
+    return Problem(where, found, advice=advice.format(last_machine=n_machines - 1))
 
 
 @dataclass(frozen=True, eq=False)

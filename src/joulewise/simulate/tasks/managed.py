@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numba
 import numpy as np
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.kernels.layout import NOBODY, Options, empty_plan
 from joulewise.kernels.linear import REASONS, SOLVED
 from joulewise.kernels.live_prices import Gains
-from joulewise.kernels.tasks import energy, rolling, state
+from joulewise.kernels.tasks import energy, outside, rolling, state
 from joulewise.kernels.tasks.live_prices import new_prices
 from joulewise.kernels.tasks.machines import Downtimes, Standing, new_machines
 from joulewise.kernels.tasks.managed import close_last_event, finish_run, map_managed, open_next_event
@@ -26,11 +27,12 @@ from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.world import World
 from joulewise.policies.layout import layout_of
 from joulewise.policies.own import Asking, Own
+from joulewise.policies.tasks.compile import compiled_policy
 from joulewise.policies.tasks.objectives import UTILITY, UTILITY_PER_ENERGY
 from joulewise.policies.tasks.policy import Policy
 from joulewise.policies.tasks.weights import highest_energy_j, highest_value, least_energy_j
 from joulewise.simulate.tasks.dropping import load_by_type, thresholds
-from joulewise.simulate.tasks.event import ASSIGNMENT, Event
+from joulewise.simulate.tasks.event import ASSIGNMENT, Event, impossible_problem, place_of
 from joulewise.simulate.tasks.manager import Manager, rising_problems
 from joulewise.simulate.tasks.values import rising_value, unsolved_program, usable_value
 
@@ -110,25 +112,36 @@ class Engine:
         self.rng = np.random.default_rng(seed64)
         self.world = _managed_world(world, manager, seed64)
         self.state = _new_state(world, manager, self.world, n_recorded)
+        self.own = manager.policy.own
+        if self.own is not None and self.own.is_compiled:
+            self.world = self.world._replace(outside=_outside(self.own, self.world, self.state, world))
 
     def run(self, end_s: float, *, is_last: bool = True) -> None:
         """Let events happen up to an instant; after the last ones the machines work off what is planned."""
-        if self.policy.own is not None:
-            self._ask(self.policy.own)
+        if self.own is not None:
+            self._ask(self.own, end_s)
             return
-        if self.is_measured:
-            while self._call(end_s, 1, is_last=False):
-                pass
-        self._call(end_s, _ALL_EVENTS, is_last=is_last)
+        self._go(end_s, is_last=is_last)
         if self.state.batch.n_rises[0]:
             raise rising_value(self.policy)
         if (status := int(self.state.rolling.program.status[0])) != SOLVED:
             raise unsolved_program(self.policy, REASONS[status])
 
-    def _ask(self, own: Own) -> None:
+    def _go(self, end_s: float, *, is_last: bool = True) -> None:
+        """Let the kernel go on; where mapping is measured, event by event."""
+        if self.is_measured:
+            while self._call(end_s, 1, is_last=False):
+                pass
+        self._call(end_s, _ALL_EVENTS, is_last=is_last)
+
+    def _ask(self, own: Own, end_s: float) -> None:
         """Let a user's own policy assign at all events."""
         asking = Asking(own)
         with asking.begun(self.day):
+            if own.is_compiled:
+                self._go(end_s)
+                self._look_for_fault(own)
+                return
             for event in self.events():
                 answer = asking.ask(event, event.place)
                 rows = answer.rows(ASSIGNMENT)
@@ -137,6 +150,19 @@ class Engine:
                         event.assign(*rows.T)
                     except InputError as error:
                         raise answer.error(error.problems[0].found, error.problems[0].advice) from error
+
+    def _look_for_fault(self, own: Own) -> None:
+        """Raise InputError when compiled code answered something impossible."""
+        fate, number, now_s, *row = self.world.outside.fault.tolist()
+        where = f"{own.name}, {place_of(int(number), now_s)}"
+        if fate == outside.NO_ANSWER:
+            found, allowed = (
+                f"raised, or returned {row[0]:g} rows",
+                "must return how many rows of the answer are filled",
+            )
+            raise InputError(Problem(where, found, allowed, "check its indices and what it divides by"))
+        if fate:
+            raise InputError(impossible_problem(where, [*map(int, row)], int(fate), self.day.system.n_machines))
 
     def _call(self, end_s: float, n_events: int, *, is_last: bool) -> int:
         """Let this many events happen, and remember how long that took."""
@@ -154,8 +180,8 @@ class Engine:
 
     def warm_up(self) -> None:
         """Compile, or load what was compiled, without simulating anything."""
-        if self.policy.rule != "assigned":
-            self.run(_BEFORE_ALL_S, is_last=False)
+        if self.policy.rule != "assigned" or (self.own is not None and self.own.is_compiled):
+            self._call(_BEFORE_ALL_S, 0, is_last=False)
             return
         ahead = copy.deepcopy(self.state)
         _open_next_event(self.world, ahead, _BEFORE_ALL_S)
@@ -191,6 +217,12 @@ class Engine:
         return Allocation(*self.state.plan, _broken_runs(self.state.losses), _broken_runs(self.state.pieces))
 
 
+def _outside(own: Own, setting: ManagedWorld, room: ManagedState, world: World) -> outside.Outside:
+    """A user's compiled policy, what it sees, and no fault."""
+    sight = outside.sight_of(setting, room, world.system.eec_j)
+    return outside.Outside(compiled_policy(own, numba.typeof(sight)), sight, np.zeros(6))
+
+
 def _broken_runs(broken: state.Broken) -> BrokenRuns:
     columns: Any = (column[: broken.size[0]] for column in broken[1:])
     return BrokenRuns(*columns)
@@ -215,6 +247,7 @@ def _managed_world(world: World, manager: Manager, seed64: int) -> ManagedWorld:
         option_at=_option_at(options, world.system.etc_s.shape),
         standing=_standing(world),
         downtimes=_downtimes(world),
+        outside=outside.Nobody(),
     )
 
 

@@ -1,0 +1,138 @@
+"""A whole-event policy as compiled code: what it sees, where it answers, and the step in which it is asked.
+
+Its function sees a record of arrays that nobody but the engine writes, writes rows of task, machine and P-state into
+`answer`, and returns how many they are. `memory` is its own from event to event.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joulewise.kernels.choice import utility_of
+from joulewise.kernels.jit import inlined
+from joulewise.kernels.layout import Options, Tasks, Utilities
+from joulewise.kernels.records import record
+from joulewise.kernels.steps import step, way_of
+from joulewise.kernels.tasks.assigned import REFUSED, place
+from joulewise.kernels.tasks.state import EFFECT, HORIZON, LAST, WORKED, ManagedState, ManagedWorld
+
+NO_ANSWER = -1
+"""What became of an answer that has no number of rows: the function failed, or counted wrong."""
+
+_N_MEMORIES = 4
+
+
+@record
+class Sight(NamedTuple):
+    """What compiled code sees of an event. Columns of `tasks` are by task, and `task[:n_waiting[0]]` are those that
+    wait, in no order. Columns of machines have a row each, those of type k are first[k] up to first[k + 1].
+    `exec_s` and `energy_j` are by [task type, machine type, P-state]; `options` lists what is finite of them, by task
+    type. `memory` has a row for each task and is kept during a run, zeros at first.
+    """
+
+    now_s: NDArray[np.float64]
+    effect_s: NDArray[np.float64]
+    next_s: NDArray[np.float64]
+    left_j: NDArray[np.float64]
+    n_waiting: NDArray[np.int64]
+    task: NDArray[np.int64]
+    tasks: Tasks
+    utilities: Utilities
+    first: NDArray[np.int64]
+    machine_type: NDArray[np.int64]
+    free_s: NDArray[np.float64]
+    is_open: NDArray[np.bool_]
+    is_filled: NDArray[np.bool_]
+    exec_s: NDArray[np.float64]
+    energy_j: NDArray[np.float64]
+    options: Options
+    memory: NDArray[np.float64]
+    answer: NDArray[np.int64]
+
+
+@record
+class Nobody(NamedTuple):
+    """No compiled code is asked."""
+
+
+@record
+class Outside(NamedTuple):
+    """Compiled code that is asked; `fault` is what became of its first impossible row, with event, instant and row."""
+
+    assigner: Any
+    sight: Sight
+    fault: NDArray[np.float64]
+
+
+def sight_of(world: ManagedWorld, state: ManagedState, energy_j: NDArray[np.float64]) -> Sight:
+    """What compiled code sees of a run: the engine's own arrays, not to be written."""
+    instants, machines, n_tasks = state.clock.instants, state.machines, world.tasks.arrival_s.size
+    exec_s = np.full(world.option_at.shape, np.inf)
+    exec_s[world.option_at >= 0] = world.options.exec_s[world.option_at[world.option_at >= 0]]
+    shown = (
+        *(instants[at : at + 1] for at in (LAST, EFFECT, HORIZON)),
+        state.ledger.left_j[:1], state.batch.waiting.size, state.batch.waiting.items,
+        Tasks(*map(_shown, world.tasks)), Utilities(*map(_shown, world.utilities)),
+        machines.first, machines.type_of, machines.free_s, machines.is_there, filled_of(world, state),
+        exec_s, energy_j.copy(),
+        Options(*map(_shown, world.options)),
+    )  # fmt: skip
+    arrays = (part if isinstance(part, tuple) else _shown(part) for part in shown)
+    return Sight(*arrays, np.zeros((n_tasks, _N_MEMORIES)), np.zeros((n_tasks, 3), np.int64))
+
+
+def filled_of(world: ManagedWorld, state: ManagedState) -> NDArray[np.bool_]:
+    """Which machines will take nothing more before the next event; none, where only the truth could say."""
+    filled = state.machines.filled
+    return filled if world.rules.is_certain else np.zeros(filled.size, np.bool_)
+
+
+def _shown(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+@inlined
+def utility_at(event, task, completion_s):
+    """What a task earns when completed at this instant."""
+    return utility_of(event.tasks, event.utilities, task, completion_s)
+
+
+@inlined
+def note_fault(state, fault, fate, i, m, pstate):
+    """Note an answer that is impossible, in this event."""
+    fault[0], fault[1], fault[2] = fate, state.clock.counts[WORKED] - 1, state.clock.instants[LAST]
+    fault[3], fault[4], fault[5] = i, m, pstate
+
+
+@step
+def ask_outside(outside, world, state):
+    """Let compiled code assign, where there is any."""
+
+
+@way_of(ask_outside, Nobody)
+def ask_nobody(outside, world, state):
+    """Nothing is assigned."""
+
+
+@way_of(ask_outside, Outside)
+def place_answer(outside, world, state):
+    """Place what compiled code answers, and note the first row that is impossible."""
+    answer, fault = outside.sight.answer, outside.fault
+    n_rows = outside.assigner(outside.sight)
+    is_number = 0.0 <= n_rows <= answer.shape[0]
+    if not is_number and fault[0] == 0.0:
+        fault[0], fault[1], fault[2], fault[3] = (
+            NO_ANSWER,
+            state.clock.counts[WORKED],
+            state.clock.instants[LAST],
+            n_rows,
+        )
+    for row in range(int(n_rows) if is_number else 0):
+        fate = place(world, state, answer[row, 0], answer[row, 1], answer[row, 2])
+        if fate > REFUSED and fault[0] == 0.0:
+            note_fault(state, fault, fate, answer[row, 0], answer[row, 1], answer[row, 2])
