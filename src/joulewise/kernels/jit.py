@@ -8,14 +8,21 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, TypeVar, cast
 
 import numba
 
-from joulewise.kernels.compiler import AS_DRAFT, OWNS_NOTHING, compiler_name, keep_compiled_in, one_thread_compiles
+from joulewise.kernels.compiler import (
+    AS_DRAFT,
+    OWNS_NOTHING,
+    compiler_name,
+    entry_of,
+    keep_compiled_in,
+    one_thread_compiles,
+)
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _MARKER = "complete"
@@ -118,6 +125,14 @@ def shared(function: _F) -> _F:
     """Compile a larger function that only kernels call, once for all of its callers."""
     compiled: _F = numba.njit(**_SHARED)(function)
     return compiled
+
+
+def bound(compiled: Callable[..., Any], *arguments: Any, rest: tuple[Any, ...] = ()) -> Callable[..., Any]:
+    """A kernel with its first arguments, for many short calls with others like `rest`.
+
+    To look at the types of all arrays of a day at every call took a hundred times as long as to pass them.
+    """
+    return partial(entry_of(compiled, (*arguments, *rest)), *arguments)
 
 
 def kernels_are_compiled(kind: str) -> bool:
