@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from joulewise.errors import InputError, Problem
 from joulewise.gym.tasks.days import Day
+from joulewise.kernels.tasks.managed import close_last_event, map_managed, open_next_event
 from joulewise.kernels.tasks.window import choose, open_window
 from joulewise.model.system import System
 from joulewise.policies.tasks.table import BY_HAND, POLICIES
@@ -62,8 +63,10 @@ class Choosing:
     def __init__(self, day: Day, look: Look, seed: int, trial: int) -> None:
         self.turns = Turns(day.world, day.managed_by(BY_HAND), seed, trial)
         self.window = window_of(day.world, self.turns.engine.world, look.window, by_worth=ORDERS[look.order])
-        self._open = self.turns.bound(open_window, self.window)
-        self._choose = self.turns.bound(choose, self.window, rest=(0,))
+        self._look = self.turns.looking(open_window, self.window)
+        self._open_event = self.turns.bound(open_next_event, day.world.workload.end_s)
+        self._close_event = self.turns.bound(close_last_event)
+        self._choose = self.turns.looking(choose, self.window, rest=(0,))
         self._n, self.is_over = self.window.mask.size, False
         self._go_on()
 
@@ -91,17 +94,17 @@ class Choosing:
         if action < self._n - 1:
             self._choose(int(action))
             return 0.0
-        self.turns.close_last()
+        self._close_event()
         self._go_on()
-        return self.turns.earned()
+        return float(self.turns.earned())
 
     def _go_on(self) -> None:
-        self.is_over = not self.turns.open_next()
+        self.is_over = not self._open_event()
         if self.is_over:
             self.turns.finish()
             self.window.mask[:] = 0
         else:
-            self._open()
+            self._look()
 
     def _why_not(self, choice: int) -> str:
         system = self.turns.world.system
@@ -120,8 +123,9 @@ class Steering:
     def __init__(self, day: Day, look: Look, seed: int, trial: int) -> None:  # noqa: ARG002 - as all modes
         self.turns = Turns(day.world, day.managed_by(POLICIES["prices"]), seed, trial)
         self.window = window_of(day.world, self.turns.engine.world, 0, by_worth=False)
-        self._open, self.is_over = self.turns.bound(open_window, self.window), False
-        self._open()
+        self._map_next = self.turns.bound(map_managed, day.world.workload.end_s, 1, False)
+        self._look, self.is_over = self.turns.looking(open_window, self.window), False
+        self._look()
 
     @staticmethod
     def actions(system: System, look: Look) -> Space[Any]:  # noqa: ARG004 - likewise
@@ -149,11 +153,11 @@ class Steering:
         prices, factor = self.turns.engine.state.prices, np.exp(STEP * np.asarray(action, float))
         prices.per_s[:] *= factor[:-1]
         prices.per_j[:] *= factor[-1]
-        self.is_over = not self.turns.map_next()
+        self.is_over = not self._map_next()
         if self.is_over:
             self.turns.finish()
-        self._open()
-        return self.turns.earned()
+        self._look()
+        return float(self.turns.earned())
 
 
 MODES: dict[str, type[Choosing] | type[Steering]] = {"choices": Choosing, "prices": Steering}

@@ -1,7 +1,7 @@
 """A few waiting tasks to choose from, one at a time: what may be chosen, what is seen, and the choice itself.
 
 A choice is a place of the window, a machine type and a P-state; the task goes to the machine of that type that is free
-first among those whose next task would be fixed. What is seen are numbers from 0 to 1: a part of a whole, or
+first among those whose next task would be fixed, and earns when it is. What is seen are numbers from 0 to 1: a part of a whole, or
 x / (x + unit) of what has no end. `simulate.tasks.window` says what each of them means.
 """
 
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from joulewise.kernels.choice import utility_of
 from joulewise.kernels.heap import Heap, pop, push
 from joulewise.kernels.jit import inlined, kernel, shared
-from joulewise.kernels.layout import NOBODY
+from joulewise.kernels.layout import NOBODY, RAN
 from joulewise.kernels.ledger import NOW
 from joulewise.kernels.records import record
 from joulewise.kernels.tasks.assigned import place
 from joulewise.kernels.tasks.orders import may_take
-from joulewise.kernels.tasks.state import EFFECT, HORIZON, LAST
+from joulewise.kernels.tasks.state import ARRIVED, EFFECT, HORIZON, LAST
 
 WAIT_UNIT_S, QUEUE_UNIT = 600.0, 100.0
 """The units of a wait, and of how many wait."""
@@ -174,3 +174,18 @@ def choose(world, state, window, choice):
     window.task[place_at] = next_in_line(window)
     see(world, state, window)
     return fate
+
+
+@kernel
+def newly_earned(world, state, start_s, end_s, is_prorated, is_counted):
+    """What tasks earn in the counted window that were fixed since they were counted last; they are counted now."""
+    plan, total = state.plan, 0.0
+    for i in range(state.clock.counts[ARRIVED]):
+        if plan.status[i] == RAN and not is_counted[i]:
+            is_counted[i] = True
+            from_s, until_s = plan.start_s[i], plan.end_s[i]
+            part = 1.0 if start_s < until_s <= end_s else 0.0
+            if is_prorated:
+                part = max(min(until_s, end_s) - max(from_s, start_s), 0.0) / (until_s - from_s)
+            total += part * utility_of(world.tasks, world.utilities, i, until_s)
+    return total
