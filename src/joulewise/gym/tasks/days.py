@@ -67,4 +67,3 @@ def _manager_problems(manager: Manager) -> Iterator[Problem]:
         yield Problem("manager.groups", f"found {manager.groups}", "must be 1 where an agent decides")
     if manager.preempts:
         yield Problem("manager.preempts", "found true", "must be false: an agent suspends no task", "leave it out")
-

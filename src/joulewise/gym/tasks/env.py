@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium import Space
 from numpy.typing import NDArray
 
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
@@ -36,7 +37,7 @@ class Tasks(gymnasium.Env[Seen, Any]):
     what is missing to it. Raises InputError for what is no study, window, order or action, and for steps outside a day.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["svg"], "render_fps": 1}
+    metadata = {"render_modes": ["svg"], "render_fps": 1}  # noqa: RUF012 - as Gymnasium has it
 
     def __init__(
         self,
@@ -52,7 +53,7 @@ class Tasks(gymnasium.Env[Seen, Any]):
         self._look, self._mode, self._days = Look(window, order), MODES[actions], Days(Path(study))
         self._first = self._days.of(0).world.system
         self.action_space = self._mode.actions(self._first, self._look)
-        self.observation_space = self._mode.observations(self._first, self._look)
+        self.observation_space: Space[Any] = self._mode.observations(self._first, self._look)
         self._game: Game | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Seen, dict[str, Any]]:
@@ -86,7 +87,7 @@ class Tasks(gymnasium.Env[Seen, Any]):
         """What was decided so far, as `jw.tasks.check` and `jw.measures` take it."""
         return self._begun().turns.outcome()
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """The machines over a lively window of the day so far, as an SVG."""
         return None if self.render_mode is None else gantt(self.day.world, self.outcome().allocation)
 
@@ -109,10 +110,12 @@ class Tasks(gymnasium.Env[Seen, Any]):
         found, first = self.day.world.system, self._first
         if (found.machine_types, found.n_pstates) != (first.machine_types, first.n_pstates):
             allowed = "all trials must have the same machine types and P-states"
-            raise InputError(Problem(self._days.study.file_name, f"found another system in trial {self.trial}", allowed))
+            raise InputError(
+                Problem(self._days.study.file_name, f"found another system in trial {self.trial}", allowed)
+            )
 
 
-def _problems(actions: str, window: int, order: str, render_mode: str | None) -> Iterator[Problem]:
+def _problems(actions: str, window: object, order: str, render_mode: str | None) -> Iterator[Problem]:
     if actions not in MODES:
         yield unknown_name("actions", str(actions), tuple(MODES))
     if order not in ORDERS:

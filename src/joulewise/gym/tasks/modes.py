@@ -63,7 +63,7 @@ class Choosing:
     def __init__(self, day: Day, look: Look, seed: int, trial: int) -> None:
         self.turns = Turns(day.world, day.managed_by(BY_HAND), seed, trial)
         self.window = window_of(day.world, self.turns.engine.world, look.window, by_worth=ORDERS[look.order])
-        self._look = self.turns.looking(open_window, self.window)
+        self._see = self.turns.looking(open_window, self.window)
         self._open_event = self.turns.bound(open_next_event, day.world.workload.end_s)
         self._close_event = self.turns.bound(close_last_event)
         self._choose = self.turns.looking(choose, self.window, rest=(0,))
@@ -104,7 +104,7 @@ class Choosing:
             self.turns.finish()
             self.window.mask[:] = 0
         else:
-            self._look()
+            self._see()
 
     def _why_not(self, choice: int) -> str:
         system = self.turns.world.system
@@ -124,8 +124,8 @@ class Steering:
         self.turns = Turns(day.world, day.managed_by(POLICIES["prices"]), seed, trial)
         self.window = window_of(day.world, self.turns.engine.world, 0, by_worth=False)
         self._map_next = self.turns.bound(map_managed, day.world.workload.end_s, 1, False)
-        self._look, self.is_over = self.turns.looking(open_window, self.window), False
-        self._look()
+        self._see, self.is_over = self.turns.looking(open_window, self.window), False
+        self._see()
 
     @staticmethod
     def actions(system: System, look: Look) -> Space[Any]:  # noqa: ARG004 - likewise
@@ -156,7 +156,7 @@ class Steering:
         self.is_over = not self._map_next()
         if self.is_over:
             self.turns.finish()
-        self._look()
+        self._see()
         return float(self.turns.earned())
 
 

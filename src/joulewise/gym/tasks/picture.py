@@ -14,7 +14,9 @@ from joulewise.study.spec.column import RECORDS
 from joulewise.study.tasks.tables import records
 
 _RUN = "day"
-_NO_SUMMARY = pl.DataFrame(schema={"metric": pl.String, **dict.fromkeys(("mean", "low", "high"), pl.Float64), "n": pl.Int64})
+_NO_SUMMARY = pl.DataFrame(
+    schema={"metric": pl.String, **dict.fromkeys(("mean", "low", "high"), pl.Float64), "n": pl.Int64}
+)
 _EMPTY = '<svg xmlns="http://www.w3.org/2000/svg"/>'
 
 

@@ -1,7 +1,7 @@
 """A few waiting tasks to choose from, one at a time: what may be chosen, what is seen, and the choice itself.
 
 A choice is a place of the window, a machine type and a P-state; the task goes to the machine of that type that is free
-first among those whose next task would be fixed, and earns when it is. What is seen are numbers from 0 to 1: a part of a whole, or
+first among those whose next task would be fixed. What is seen are numbers from 0 to 1: a part of a whole, or
 x / (x + unit) of what has no end. `simulate.tasks.window` says what each of them means.
 """
 
@@ -24,6 +24,9 @@ from joulewise.kernels.tasks.state import ARRIVED, EFFECT, HORIZON, LAST
 
 WAIT_UNIT_S, QUEUE_UNIT = 600.0, 100.0
 """The units of a wait, and of how many wait."""
+
+OF_EVENT, OF_TYPE, OF_PLACE, OF_OPTION = 5, 2, 3, 3
+"""How many entries there are of the event, and of each machine type, place and option."""
 
 
 @record
@@ -99,8 +102,10 @@ def see_machines(world, state, window):
                     best = m
         window.machine[k] = best
         n_open_in_all += n_open
-        seen[5 + 2 * k] = n_open / max(machines.first[k + 1] - machines.first[k], 1)
-        seen[6 + 2 * k] = 1.0 if best == NOBODY else share(machines.free_s[best] - clock[EFFECT], WAIT_UNIT_S)
+        seen[OF_EVENT + OF_TYPE * k] = n_open / max(machines.first[k + 1] - machines.first[k], 1)
+        seen[OF_EVENT + OF_TYPE * k + 1] = (
+            1.0 if best == NOBODY else share(machines.free_s[best] - clock[EFFECT], WAIT_UNIT_S)
+        )
     return n_open_in_all / machines.free_s.size
 
 
@@ -113,10 +118,10 @@ def see_task(world, state, window, place_at, at):
     for k in range(n_types):
         for p in range(n_pstates):
             which = (place_at * n_types + k) * n_pstates + p
-            here, m = at + 3 + 3 * (which - place_at * n_types * n_pstates), window.machine[k]
+            here, m = at + OF_PLACE + OF_OPTION * (k * n_pstates + p), window.machine[k]
             option = NOBODY if i == NOBODY else world.option_at[world.tasks.task_type[i], k, p]
             window.mask[which] = option != NOBODY and m != NOBODY and may_take(world, state, m, option)
-            seen[here : here + 3] = 0.0
+            seen[here : here + OF_OPTION] = 0.0
             if window.mask[which]:
                 exec_s = world.options.exec_s[option]
                 earned = utility_of(world.tasks, world.utilities, i, state.machines.free_s[m] + exec_s) / window.most
@@ -126,7 +131,7 @@ def see_task(world, state, window, place_at, at):
     seen[at] = i != NOBODY
     seen[at + 1] = 0.0 if i == NOBODY else share(now_s - world.tasks.arrival_s[i], WAIT_UNIT_S)
     seen[at + 2] = best
-    return at + 3 + 3 * n_types * n_pstates
+    return at + OF_PLACE + OF_OPTION * n_types * n_pstates
 
 
 @shared
@@ -143,7 +148,7 @@ def see(world, state, window):
         n_shown += window.task[place_at] != NOBODY
     seen[3] = share(window.line.size[0] + n_shown, QUEUE_UNIT)
     seen[4] = see_machines(world, state, window)
-    at = 5 + 2 * window.machine.size
+    at = OF_EVENT + OF_TYPE * window.machine.size
     for place_at in range(window.task.size):
         at = see_task(world, state, window, place_at, at)
     window.mask[-1] = 1

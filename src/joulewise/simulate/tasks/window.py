@@ -39,7 +39,7 @@ MEANINGS = (
     Meaning("best", PLACE, "the most that one of its choices earns, as a part of the highest scale of a task"),
     Meaning("earns", OPTION, "what the choice earns, as a part of the highest scale; 0 for one that is not allowed"),
     Meaning("time", OPTION, "x / (x + m) of how long it runs, m the mean of all options; 0 likewise"),
-    Meaning("uses", OPTION, "x / (x + m) of its energy, m the mean of all options; 0 likewise, 1 if powers are unknown"),
+    Meaning("uses", OPTION, "x / (x + m) of its energy, m the mean of all options; 0 likewise, 1 without powers"),
 )  # fmt: skip
 """In the order of entries: those of the event, then all of each machine type, then of each place its own and those of
 each of its options, by machine type and P-state.
@@ -49,11 +49,15 @@ each of its options, by machine type and P-state.
 def entries(system: System, n_places: int) -> Iterator[str]:
     """The name of each entry, in order."""
     yield from (meaning.name for meaning in MEANINGS if meaning.per == EVENT)
-    yield from (f"{kind}: {meaning.name}" for kind in system.machine_types for meaning in MEANINGS if meaning.per == TYPE)
+    yield from (
+        f"{kind}: {meaning.name}" for kind in system.machine_types for meaning in MEANINGS if meaning.per == TYPE
+    )
     options = [f"{kind}, P-state {p}" for kind, p in product(system.machine_types, range(system.n_pstates))]
     for place in range(n_places):
         yield from (f"place {place}: {meaning.name}" for meaning in MEANINGS if meaning.per == PLACE)
-        yield from (f"place {place}, {o}: {meaning.name}" for o in options for meaning in MEANINGS if meaning.per == OPTION)
+        yield from (
+            f"place {place}, {o}: {meaning.name}" for o in options for meaning in MEANINGS if meaning.per == OPTION
+        )
 
 
 def n_entries(system: System, n_places: int) -> int:
