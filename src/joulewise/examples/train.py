@@ -1,6 +1,6 @@
 """Train a small policy that nudges the prices of the policy Prices: an evolution strategy in plain NumPy.
 
-    python train.py 5        # minutes; it is judged on days that it has not seen
+    python train.py 4        # minutes; it is judged on days that it has not seen
 
 A policy is a matrix from what is seen to nudges, and starts at zero, which is Prices itself. Each generation tries
 pairs of opposite changes on a few days and moves along those that earned more.
