@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from joulewise.files import naming
 from joulewise.study.spec.run import Run
+from joulewise.study.store.keys import numbers_of
 from joulewise.study.store.proofs import OF_PROOFS, PROOFS_AT_ONCE, gather
 from joulewise.study.store.store import Store
 from joulewise.study.store.stored import Stored
@@ -116,9 +117,10 @@ def _wanted(stored: Stored, runs: Iterable[Run]) -> Iterator[pl.DataFrame]:
 
     left, there = iter(runs), stored.index.select("run")
     while piece := list(islice(left, PIECE_ROWS)):
-        said = said_table(piece).join(there, on="run", how="semi", maintain_order="left")
+        said = said_table(piece)
+        said = said.join(there, left_on=numbers_of("run"), right_on="run", how="semi", maintain_order="left")
         if not said.is_empty():
-            yield pl.concat([said, stored.results(said["run"].to_list())], how="horizontal")
+            yield pl.concat([said, stored.results(said.select(numbers_of("run")).to_series())], how="horizontal")
 
 
 def _newest(earlier: Path, unwanted: Sequence[pl.LazyFrame]) -> pl.LazyFrame:

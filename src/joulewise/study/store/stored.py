@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from joulewise.study.store.journal import journal_rows
+from joulewise.study.store.keys import numbers_of
 from joulewise.study.store.store import DONE, Store
 from joulewise.study.store.tables import joined, raw_table, results_of
 
@@ -41,7 +42,7 @@ class Stored:
         """Where the newest row of each run is: run, `file`, `row`, and whether it is `done`."""
         import polars as pl
 
-        schema = {"run": pl.String, "row": pl.UInt32, "file": pl.UInt32, "done": pl.Boolean}
+        schema = {"run": pl.UInt128, "row": pl.UInt32, "file": pl.UInt32, "done": pl.Boolean}
         found = [pl.DataFrame(schema=schema), *map(self._indexed, range(len(self.files)))]
         return pl.concat(found).unique("run", keep="last", maintain_order=True)
 
@@ -50,7 +51,7 @@ class Stored:
 
         keys = self._read(file, ["run", "status"])
         return keys.with_row_index("row").select(
-            "run", "row", file=pl.lit(file, pl.UInt32), done=pl.col("status").eq_missing(DONE)
+            numbers_of("run"), "row", file=pl.lit(file, pl.UInt32), done=pl.col("status").eq_missing(DONE)
         )
 
     def rows(self) -> pl.LazyFrame:
@@ -59,14 +60,14 @@ class Stored:
         tables = [store.scan(path) for path in self.files if path not in (store.earlier_file, store.journal_file)]
         return joined([*tables, newest.lazy()]).unique("run", keep="last", maintain_order=True)
 
-    def results(self, runs: Sequence[str], columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """What came out of these runs, which must be there, in their order, with a column for whatever one has.
+    def results(self, runs: pl.Series, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """What came out of runs with these keys, which must be there, in their order; columns are those that one has.
 
         Or those of these columns that there are; `status` must be among them.
         """
         import polars as pl
 
-        wanted = pl.DataFrame({"run": runs}).with_row_index("at")
+        wanted = runs.alias("run").to_frame().with_row_index("at")
         places = wanted.join(self.index, on="run", how="inner", maintain_order="left")
         parts = [
             self._outcomes(int(file), columns)[there["row"]].with_columns(at=there["at"])
@@ -75,7 +76,7 @@ class Stored:
         return pl.concat(parts, how="diagonal_relaxed").sort("at").drop("at")
 
     def others(self, runs: pl.Series, file: int) -> pl.DataFrame:
-        """The rows of a file that are the newest of their runs, and of none of these."""
+        """The rows of a file that are the newest of their runs, and of none with these keys."""
         import polars as pl
 
         here = self.index.filter(pl.col("file") == file)
