@@ -507,7 +507,8 @@ def _misfits(tuning: Tuning, place: str, kind: Kind, swept: Mapping[str, str], o
     for key in tuning.keys:
         if key not in swept:
             problem = unknown_name(f"{place}.keys", key, swept)
-            yield replace(problem, advice=f"only what has several values can be tuned; {problem.advice}".rstrip("; "))
+            advice = f"only what has several values can be tuned: give it several, or a range; {problem.advice}"
+            yield replace(problem, advice=advice.rstrip("; "))
     if not tuning.keys and not own:
         found = f"found no swept key of [{kind.section.name}] but {kind.main}"
         yield Problem(place, found, "must have something to tune", "give a key several values, or name keys")
