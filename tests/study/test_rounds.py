@@ -164,6 +164,7 @@ def test_rounds_are_decided_by_what_people_see_first_alone(tmp_path: Path, monke
     assert seen
 
 
+@pytest.mark.thorough("starts processes")
 def test_two_processes_make_the_same_rounds(tmp_path: Path) -> None:
     def change(text: str) -> str:
         return QUICKLY + text.replace("trials = 2", 'trials = "until 5 %, at most 8"') + "[tune]\ntrials = 1\n"
