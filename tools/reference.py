@@ -25,6 +25,7 @@ from joulewise.present.page import all_figures
 from joulewise.study.kinds.columns import Described, all_columns
 from joulewise.study.kinds.systems import all_sections
 from joulewise.study.parsing.schema import StudyKey, study_keys
+from joulewise.study.spec.report import REPORT
 from joulewise.study.spec.trials import TUNE
 from joulewise.worlds.assignments.chance_tables import SAMPLE_COLUMNS
 from joulewise.worlds.bags.bag import BAG_COLUMNS
@@ -121,7 +122,7 @@ A study is a TOML file. It has a heading, the sections `[system]` and `[workload
 `[supply]` may be left out. So may `[system]` where a log of jobs describes its machine. Quantities are text with a
 unit ("10 min", "66 W", "1.11 GJ"). A list in place of a single value is a sweep. Several lists make every combination.
 A range in place of a number, such as `{ from = 1.0, to = 4.0, log = true }`, is drawn from as often as `samples` says.
-`[tune]` chooses swept values by trials of their own.
+`[tune]` chooses swept values by trials of their own. `[report]` says what the report shows, and no run depends on it.
 A key whose value is a list is swept by a list of lists. `[[variant]]` gives named combinations, which replace values of
 the sections. Files are named relative to the study. `joulewise schema` prints the JSON schema, with which editors
 complete and check study files. The works named here are in the [bibliography](../bibliography.md)."""
@@ -129,7 +130,7 @@ complete and check study files. The works named here are in the [bibliography](.
 
 def study_file() -> str:
     """Every key of a study file by section and source, then the columns of the tables that it may name."""
-    sections = ("", *all_sections(), TUNE)
+    sections = ("", *all_sections(), TUNE, REPORT)
     by_section = sorted(study_keys(), key=lambda key: sections.index(key.path.rpartition(".")[0]))
     groups = groupby(by_section, key=lambda key: (key.path.rpartition(".")[0], key.source))
     keys = [_key_table(section, source, list(members)) for (section, source), members in groups]

@@ -74,6 +74,7 @@ def make_records(
         {"traces": _traces(kept)} if traces else {},
         page_of(study.kind).keys,
         all_kinds()[study.kind].headings(),
+        headline="utility_percent",
     )
 
 

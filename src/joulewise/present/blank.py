@@ -1,0 +1,51 @@
+"""Whether a drawn figure shows anything: of what its marks stand for, whether anything differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from joulewise.present.export import Spec
+
+_JOINS = ("layer", "concat", "hconcat", "vconcat")
+_MEASURED = {
+    "bar": ("x", "y"),
+    "rect": ("x", "y", "color"),
+    "line": ("y",),
+    "area": ("y",),
+    "point": ("x", "y"),
+    "circle": ("x", "y"),
+    "rule": (),
+    "tick": (),
+    "text": (),
+}
+"""Where marks have what was measured. Rules, ticks and texts stand beside other marks and measure nothing."""
+
+
+def is_blank(spec: Spec) -> bool:
+    """Whether nothing differs in a figure of Vega-Lite: it has no value, or one and the same everywhere."""
+    first: dict[str, Any] = {}
+    return all(first.setdefault(place, value) == value for place, value in _values(spec, {}, spec.get("datasets", {})))
+
+
+def _values(part: Spec, above: Spec, datasets: Spec) -> Iterator[tuple[str, Any]]:
+    """What all marks of a part stand for, each with where it has that; `above` is what it inherits."""
+    encoding = {**above.get("encoding", {}), **part.get("encoding", {})}
+    data: Spec = part.get("data") or above.get("data") or {}
+    for each in chain.from_iterable(part.get(how, ()) for how in _JOINS):
+        yield from _values(each, {"data": data, "encoding": encoding}, datasets)
+    if "mark" in part:
+        yield from _measured(part["mark"], encoding, data.get("values") or datasets.get(data.get("name", ""), []))
+
+
+def _measured(mark: Any, encoding: Spec, rows: list[Spec]) -> Iterator[tuple[str, Any]]:
+    """What a mark stands for in each row; of a kind that is not known, each row stands for something else."""
+    kind = mark if isinstance(mark, str) else mark["type"]
+    if kind not in _MEASURED:
+        yield from (("row", i) for i in range(len(rows)))
+    for channel in _MEASURED.get(kind, ()):
+        if encoding.get(channel, {}).get("type") == "quantitative":
+            fields = (encoding.get(name, {}).get("field") for name in (channel, f"{channel}2"))
+            found = (row.get(field) for field in fields if field for row in rows)
+            yield from ((channel, value) for value in found if value is not None)
