@@ -69,7 +69,7 @@ def test_very_many_runs_have_a_report_of_means(folder: Path, tmp_path: Path) -> 
     assert "Mean by dropping threshold" in page
     assert "All metrics at every point" not in page
     figures = write_figures(open_results(folder), tmp_path)
-    assert [path.name for path in figures] == ["utility_percent-by-manager.dropping_threshold.png"]
+    assert [path.name for path in figures] == ["possible_percent-by-manager.dropping_threshold.png"]
 
 
 @pytest.mark.usefixtures("few")

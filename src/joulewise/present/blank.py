@@ -16,11 +16,11 @@ _MEASURED = {
     "area": ("y",),
     "point": ("x", "y"),
     "circle": ("x", "y"),
-    "rule": (),
+    "rule": ("x", "y"),
     "tick": (),
     "text": (),
 }
-"""Where marks have what was measured. Rules, ticks and texts stand beside other marks and measure nothing."""
+"""Where marks have what was measured; ticks and texts have nothing, and a rule only where it is an interval."""
 
 
 def is_blank(spec: Spec) -> bool:
@@ -45,7 +45,8 @@ def _measured(mark: Any, encoding: Spec, rows: list[Spec]) -> Iterator[tuple[str
     if kind not in _MEASURED:
         yield from (("row", i) for i in range(len(rows)))
     for channel in _MEASURED.get(kind, ()):
-        if encoding.get(channel, {}).get("type") == "quantitative":
+        is_number = encoding.get(channel, {}).get("type") == "quantitative"
+        if is_number and (kind != "rule" or f"{channel}2" in encoding):
             fields = (encoding.get(name, {}).get("field") for name in (channel, f"{channel}2"))
             found = (row.get(field) for field in fields if field for row in rows)
             yield from ((channel, value) for value in found if value is not None)

@@ -43,9 +43,7 @@ def draw_compared(records: Records, layout: Layout, *measures: Measure) -> Compa
 
 def is_swept(records: Records, key: str) -> bool:
     """Whether a key is a number of the world with enough values for a line."""
-    values = records.values(key)
-    is_number = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-    return is_of_world(key) and is_number and len(values) >= _LEAST_VALUES
+    return is_of_world(key) and records.is_number(key) and len(records.values(key)) >= _LEAST_VALUES
 
 
 def _line_parts(records: Records, layout: Layout, along: str, measure: Measure) -> tuple[list[Any], str]:

@@ -15,7 +15,7 @@ from joulewise.present.export import spec_of
 from joulewise.present.layout import Drawing
 from joulewise.present.page import Figure, Need, drawable, kinds_of_figures, page_of
 from joulewise.present.records import Records
-from joulewise.present.sweeps import Sweep, draw_sweep, headline_sweeps, is_number, sweep_names, sweep_of, sweep_title
+from joulewise.present.sweeps import Sweep, draw_sweep, headline_sweeps, sweep_names, sweep_of, sweep_title
 from joulewise.study.answers.overview import LARGE, Overview
 from joulewise.study.parsing.study import Study
 from joulewise.study.spec.report import REPORT
@@ -82,7 +82,10 @@ def _sweep_figure(records: Records, sweep: Sweep, overview: Overview | None) -> 
     """The figure of a metric against a swept number."""
     needs = (
         Need(f"values of {sweep.metric}", lambda records: (overview or records).measures(sweep.metric)),
-        Need(f"several numbers of {sweep.along}", lambda records: is_number(records, sweep.along)),
+        Need(
+            f"several numbers of {sweep.along}",
+            lambda records: records.varies(sweep.along) and records.is_number(sweep.along),
+        ),
     )
     return Figure(sweep.name, sweep_title(records, sweep), needs, partial(draw_sweep, sweep=sweep, overview=overview))
 

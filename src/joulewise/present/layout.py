@@ -94,6 +94,14 @@ def all_panels(records: Records, frame: pl.DataFrame, keys: Sequence[str]) -> li
     return [Panel(records.phrases(part.row(0, named=True), keys), part) for part in parts]
 
 
+def runs_of(records: Records, panel: Panel) -> pl.DataFrame:
+    """The runs that a panel is of."""
+    keys = [key for key in records.varying if key in panel.rows.columns]
+    if not keys:
+        return records.runs
+    return records.runs.join(panel.rows.select(keys), on=keys, how="semi", nulls_equal=True, maintain_order="left")
+
+
 def shared_value(records: Records, panel: Panel, metric: str, trials: pl.Series | None = None) -> float | None:
     """The mean of a metric over the runs of a panel, or over its runs of these trials.
 
@@ -101,12 +109,7 @@ def shared_value(records: Records, panel: Panel, metric: str, trials: pl.Series 
     """
     if not records.measures(metric):
         return None
-    keys = [key for key in records.varying if key in panel.rows.columns]
-    runs = (
-        records.runs.join(panel.rows.select(keys), on=keys, how="semi", nulls_equal=True, maintain_order="left")
-        if keys
-        else records.runs
-    )
+    runs = runs_of(records, panel)
     drawn = runs if trials is None else runs.filter(pl.col("trial").is_in(trials.implode()))
     values = drawn.select("trial", value=pl.col(metric).cast(pl.Float64))
     if not values["value"].is_finite().fill_null(False).all():

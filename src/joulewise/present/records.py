@@ -168,6 +168,11 @@ class Records:
         """Whether runs differ in a key, be it swept or set by variants."""
         return len(self.values(key)) > 1
 
+    def is_number(self, key: str) -> bool:
+        """Whether all values of a key are numbers."""
+        values = self.values(key)
+        return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+
     def means(self, metric: str, keys: Sequence[str]) -> pl.DataFrame:
         """Mean and interval of a metric over the runs that agree in the keys: the keys, mean, low, high, n."""
         return statistics.summary(self.runs, keys, [metric], self.error).drop("metric")

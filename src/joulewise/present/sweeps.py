@@ -55,17 +55,8 @@ def sweep_title(records: Records, sweep: Sweep) -> str:
 
 def headline_sweeps(records: Records) -> list[Sweep]:
     """What people see first, against each swept number that has enough values for a line."""
-    if not records.headline:
-        return []
-    keys = (key for key in records.study.axes if is_number(records, key))
-    return [Sweep(records.headline, key) for key in keys if len(records.values(key)) >= _LEAST_VALUES]
-
-
-def is_number(records: Records, key: str) -> bool:
-    """Whether a key has several values that are all numbers."""
-    values = records.values(key)
-    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
-    return len(numbers) == len(values) > 1
+    keys = [key for key in records.study.axes if records.is_number(key) and len(records.values(key)) >= _LEAST_VALUES]
+    return [Sweep(records.headline, key) for key in keys] if records.headline else []
 
 
 def draw_sweep(records: Records, sweep: Sweep, overview: Overview | None = None) -> Drawing:

@@ -11,12 +11,12 @@ import pytest
 from joulewise.present.export import spec_of
 from joulewise.present.layout import Drawing
 from joulewise.present.lines import BUDGET, PUBLISHED
-from joulewise.present.page import drawable, drawings
+from joulewise.present.page import drawable
 from joulewise.present.records import VARIANT, Records
 from joulewise.present.tasks.keys import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLICY, THRESHOLD, WEIGHT
 from joulewise.present.views import beside, reshaped
 from joulewise.study.catalogue import EXPERIMENTS
-from tests.strategies.made import BUDGET_J, GAINED, MANAGED, TITLES, WEIGHED, make_records, with_frames
+from tests.strategies.made import BUDGET_J, GAINED, MANAGED, TITLES, WEIGHED, drawings, make_records, with_frames
 from tests.strategies.vega import is_vega_lite
 
 

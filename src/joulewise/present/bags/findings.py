@@ -8,21 +8,34 @@ from typing import Any
 import polars as pl
 
 from joulewise.present.bags.keys import RATIO
-from joulewise.present.findings import MAX_FINDINGS, NONE_YET, Finding, joined, means_at, place_of
+from joulewise.present.findings import (
+    MAX_FINDINGS,
+    NONE_YET,
+    Finding,
+    half_width,
+    joined,
+    means_at,
+    place_of,
+    tied_said,
+)
 from joulewise.present.formats import metric_value, number, plain
-from joulewise.present.fronts import VOLUME, best_row, share_said
+from joulewise.present.fronts import VOLUME, best_fronts, best_row, share_said
 from joulewise.present.layout import Panel, hold, panels_of, sentence
 from joulewise.present.records import METHOD, Records
+from joulewise.present.tables import metric_text
 from joulewise.units import count
 
 _GAP = "gap_percent"
+_WHOLE = "of the hypervolume of the proven bound"
 
 
 def front_findings(records: Records) -> list[Finding]:
     """At each setting the method that came nearest to the bound, how near, and the machine types it never used."""
     volumes = records.summary.filter(pl.col("metric") == VOLUME, pl.col("mean").is_not_null())
     panels, _ = panels_of(records, volumes, [key for key in records.varying if key != METHOD])
-    return [_front_finding(records, panel) for panel in panels[:MAX_FINDINGS]] or NONE_YET
+    found = [_front_finding(records, panel) for panel in panels[:MAX_FINDINGS]]
+    names = [records.label(METHOD, _method(records, best_row(panel))) for panel in panels]
+    return [*best_fronts(names, panels, _WHOLE), *found] or NONE_YET
 
 
 def _front_finding(records: Records, panel: Panel) -> Finding:
@@ -30,8 +43,10 @@ def _front_finding(records: Records, panel: Panel) -> Finding:
     row = best_row(panel)
     means = means_at(records, row)
     method = records.label(METHOD, _method(records, row))
-    lead = f"{place_of(panel)}{method}{share_said(panel, 'of the hypervolume of the proven bound')}"
-    return Finding(sentence(lead), joined(_ends(means), _never_used(means)))
+    lead = f"{place_of(panel)}{method}{share_said(panel, _WHOLE)}"
+    return Finding(
+        sentence(lead), joined(tied_said(records, panel, [METHOD], VOLUME), _ends(means), _never_used(means))
+    )
 
 
 def _method(records: Records, row: Mapping[str, Any]) -> object:
@@ -94,7 +109,7 @@ def _gap_finding(records: Records, panel: Panel) -> Finding:
 
 
 def _below(row: Mapping[str, Any]) -> str:
-    return f"{number(row['mean'])} %"
+    return f"{metric_text(_GAP, row)} %"
 
 
 def _earned(means: Mapping[str, float]) -> str:

@@ -9,11 +9,12 @@ import polars as pl
 
 from joulewise.present import theme
 from joulewise.present.bags.keys import RATIO
-from joulewise.present.findings import MAX_FINDINGS, NONE_YET, Finding, place_of
+from joulewise.present.findings import MAX_FINDINGS, NONE_YET, Finding, joined, place_of, tied_said
 from joulewise.present.formats import key_name, number
 from joulewise.present.layout import Drawing, Panel, assemble, panels_of, sentence
 from joulewise.present.lines import LineAxis, LinePoint, Plot, draw_lines
 from joulewise.present.records import METHOD, VARIANT, Records
+from joulewise.present.tables import metric_text
 
 FIXED = "fixed"
 _BOUNDS = {"unseen_bound": "most, worths unseen", "profit_bound": "most, worths known"}
@@ -49,10 +50,10 @@ def _earned(records: Records) -> pl.DataFrame:
 def _finding(records: Records, panel: Panel) -> Finding:
     best, *others = panel.rows.sort("mean", descending=True).iter_rows(named=True)
     share = f", {number(100 * best['mean'] / best['bound'])} % of the proven most" if best["bound"] > 0 else ""
-    lead = f"{place_of(panel)}{_named(records, best)} earns {number(best['mean'])} on average{share}."
+    lead = f"{place_of(panel)}{_named(records, best)} earns {metric_text('profit', best)} on average{share}."
     rival = next((row for row in others if row[METHOD] != best[METHOD]), None)
-    support = "" if rival is None else f"{_named(records, rival)} earns {number(rival['mean'])}."
-    return Finding(sentence(lead), sentence(support))
+    support = "" if rival is None else sentence(f"{_named(records, rival)} earns {number(rival['mean'])}.")
+    return Finding(sentence(lead), joined(tied_said(records, panel, [METHOD, RATIO], "profit"), support))
 
 
 def _named(records: Records, row: Mapping[str, Any]) -> str:

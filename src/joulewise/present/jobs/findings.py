@@ -6,13 +6,23 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from joulewise.present.findings import MAX_FINDINGS, NONE_YET, Finding, best_findings, means_at, place_of
+from joulewise.present.findings import (
+    MAX_FINDINGS,
+    NONE_YET,
+    Finding,
+    best_findings,
+    joined,
+    means_at,
+    place_of,
+    tied_said,
+)
 from joulewise.present.formats import number, percent
 from joulewise.present.jobs.bars import SLOWDOWN, WAIT, earn_apart
 from joulewise.present.jobs.keys import SCHEDULER
 from joulewise.present.jobs.view import job_view
 from joulewise.present.layout import Panel, all_panels, sentence
 from joulewise.present.records import Records
+from joulewise.present.tables import metric_text
 from joulewise.units import count, duration
 
 _IMPOSSIBLE = "jobs_impossible"
@@ -60,12 +70,10 @@ def _wait_finding(seen: Records, panel: Panel) -> Finding:
     row = panel.rows.sort("mean", maintain_order=True).row(0, named=True)
     name = seen.phrases(row, [key for key in (SCHEDULER,) if key in seen.varying])
     of_several = panel.rows.height > 1 and name
-    lead = (
-        f"with {name}, jobs waited least: {duration(row['mean'])}"
-        if of_several
-        else f"jobs waited {duration(row['mean'])}"
-    )
-    return Finding(f"{sentence(place_of(panel) + lead)} on average.", _beside(means_at(seen, row)))
+    wait = metric_text(WAIT, row)
+    lead = f"with {name}, jobs waited least: {wait}" if of_several else f"jobs waited {wait}"
+    tied = tied_said(seen, panel, [SCHEDULER], WAIT, lowest=True) if of_several else ""
+    return Finding(f"{sentence(place_of(panel) + lead)} on average.", joined(tied, _beside(means_at(seen, row))))
 
 
 def _beside(means: Mapping[str, float]) -> str:
