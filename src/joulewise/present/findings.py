@@ -73,12 +73,17 @@ def first_at(names: Sequence[str], did: str, places: str) -> str:
 
 def tied_said(records: Records, panel: Panel, keys: Sequence[str], metric: str, *, lowest: bool = False) -> str:
     """What the trials do not tell apart from the best of a panel, by these keys; nothing where they tell all apart."""
-    runs = runs_of(records, panel)
-    values = runs.with_columns(pl.col(metric) * (-1 if lowest else 1))
+    values = runs_of(records, panel).with_columns(pl.col(metric) * (-1 if lowest else 1), world=pl.lit("of the panel"))
     found = statistics.gaps(values, keys, metric, records.error).filter(pl.col("standing") == TIED)
     names = [records.phrases(row, keys) for row in found.iter_rows(named=True)]
     told = "; ".join(names[:_MOST_NAMED]) + (f"; and {len(names) - _MOST_NAMED} more" * (len(names) > _MOST_NAMED))
     return f"The trials do not tell it apart from {told}." if names else ""
+
+
+def tied_at(ties: Sequence[object]) -> str:
+    """At how many places trials do not tell the best apart, given what is said of ties at each, if anything."""
+    n_tied = sum(map(bool, ties))
+    return f"At {n_tied} of {len(ties)} the trials do not tell the best from the next." if n_tied else ""
 
 
 # --- who earned most ------------------------------------------------------------------------------------
@@ -108,8 +113,7 @@ def _divided(records: Records, winners: Sequence[Mapping[str, Any]]) -> Finding:
     names = [records.phrase(main, row[main]) for row in winners]
     share = f"{_at_least(records)}{plus_minus(top)}{THIN}% of {records.whole}"
     name, place = records.phrase(main, top[main]), records.phrases(top, records.places)
-    n_tied = len(_tied(records, winners))
-    tied = f"At {n_tied} of {len(names)} the trials do not tell the best from the next." if n_tied else ""
+    tied = tied_at([_tied(records, [row]) for row in winners])
     lead = f"{first_at(names, 'earned the most', _world_words(records))}."
     return Finding(sentence(lead), joined(f"The highest share is that of {name}, {share} ({place}).", tied))
 

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.findings import Finding, first_at, half_width, plus_minus_of
+from joulewise.present.findings import Finding, first_at, half_width, joined, plus_minus_of, tied_at
 from joulewise.present.formats import THIN, decimals_for, percent, plain
 from joulewise.present.layout import Drawing, Panel, assemble, hold, inline, panels_of, sentence
 from joulewise.present.plane import (
@@ -138,14 +138,17 @@ def share_said(panel: Panel, of_what: str) -> str:
     return f"{verb} {percent(row['mean'], decimals)} {of_what}{plus_minus_of(row, decimals)}."
 
 
-def best_fronts(names: Sequence[str], panels: Sequence[Panel], of_what: str) -> list[Finding]:
-    """What found the best front at each setting, by its name, in one sentence; none where there is one setting."""
+def best_fronts(names: Sequence[str], ties: Sequence[str], panels: Sequence[Panel], of_what: str) -> list[Finding]:
+    """What found the best front at each setting, by its name, said at once; nothing where there is one setting.
+
+    `ties` is what is said at each of what trials do not tell apart from it.
+    """
     if len(panels) < 2:
         return []
     ranked = sorted(map(best_row, panels), key=lambda row: float(row["mean"]))
     shares = " to ".join(dict.fromkeys(map(plus_minus, (ranked[0], ranked[-1]))))
     lead = f"{first_at(names, 'found the best front', 'settings')}."
-    return [Finding(sentence(lead), f"The best fronts have {shares}{THIN}% {of_what}.")]
+    return [Finding(sentence(lead), joined(f"The best fronts have {shares}{THIN}% {of_what}.", tied_at(ties)))]
 
 
 def best_run(records: Records, runs: pl.DataFrame) -> pl.DataFrame:

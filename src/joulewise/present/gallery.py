@@ -17,7 +17,7 @@ from joulewise.present.page import Figure, Need, drawable, kinds_of_figures, pag
 from joulewise.present.records import Records
 from joulewise.present.sweeps import Sweep, draw_sweep, headline_sweeps, sweep_names, sweep_of, sweep_title
 from joulewise.study.answers.overview import LARGE, Overview
-from joulewise.study.parsing.study import Study
+from joulewise.study.parsing.study import VARIANT, Study
 from joulewise.study.spec.report import REPORT
 
 MOST_OPEN = 12
@@ -53,8 +53,9 @@ def check_names(study: Study, names: Sequence[str], where: str) -> None:
     """InputError where one of the names is that of no figure that a report of the study may have."""
     fixed = [figure.name for figure in page_of(study.kind.name).figures]
     metrics = [column.name for column in study.kind.all_columns() if column.is_metric]
-    every = [*fixed, *sweep_names(metrics, study.axes)]
-    told = [*fixed, *sweep_names([_METRIC], study.axes)]
+    keys = [axis for axis in study.axes if axis not in (VARIANT, study.kind.main_axis)]
+    every = [*fixed, *sweep_names(metrics, keys)]
+    told = [*fixed, *sweep_names([_METRIC], keys)]
     wrong = [name for name in names if not any(fnmatchcase(name, known) for known in every)]
     raise_if_any(replace(unknown_name(where, name, told), advice=_advice(name, every)) for name in wrong)
 

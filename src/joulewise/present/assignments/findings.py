@@ -35,16 +35,23 @@ def utility_findings(records: Records) -> list[Finding]:
     )
     names = [_finder(records, best_row(panel)) for panel in panels]
     found = [_utility_finding(records, panel, metric) for panel in panels[:MAX_FINDINGS]]
-    return [*best_fronts(names, panels, _AREAS[metric]), *found]
+    ties = [_tied(records, panel, metric) for panel in panels]
+    return [*best_fronts(names, ties, panels, _AREAS[metric]), *found]
 
 
 def _utility_finding(records: Records, panel: Panel, metric: str) -> Finding:
     row = best_row(panel)
     lead = f"{place_of(panel)}{_finder(records, row)}{share_said(panel, _AREAS[metric])}"
     means = means_at(records, row)
+    return Finding(
+        sentence(lead),
+        joined(_tied(records, panel, metric), _proven(means, metric), _reach(means), _peak(means), _spread(means)),
+    )
+
+
+def _tied(records: Records, panel: Panel, metric: str) -> str:
     compared = [key for key in _COMPARED if key in records.varying]
-    tied = tied_said(records, panel, compared, metric) if compared else ""
-    return Finding(sentence(lead), joined(tied, _proven(means, metric), _reach(means), _peak(means), _spread(means)))
+    return tied_said(records, panel, compared, metric) if compared else ""
 
 
 def _finder(records: Records, row: Mapping[str, Any]) -> str:

@@ -12,7 +12,6 @@ from joulewise.present.findings import (
     MAX_FINDINGS,
     NONE_YET,
     Finding,
-    half_width,
     joined,
     means_at,
     place_of,
@@ -35,7 +34,8 @@ def front_findings(records: Records) -> list[Finding]:
     panels, _ = panels_of(records, volumes, [key for key in records.varying if key != METHOD])
     found = [_front_finding(records, panel) for panel in panels[:MAX_FINDINGS]]
     names = [records.label(METHOD, _method(records, best_row(panel))) for panel in panels]
-    return [*best_fronts(names, panels, _WHOLE), *found] or NONE_YET
+    ties = [tied_said(records, panel, [METHOD], VOLUME) for panel in panels]
+    return [*best_fronts(names, ties, panels, _WHOLE), *found] or NONE_YET
 
 
 def _front_finding(records: Records, panel: Panel) -> Finding:
@@ -77,6 +77,7 @@ def profit_findings(records: Records) -> list[Finding]:
     """At each setting how near to its bound the profit came, and for which prices the optimum is off the front."""
     gaps = records.summary.filter(pl.col("metric") == _GAP, pl.col("mean").is_not_null())
     panels, _ = panels_of(records, gaps, [key for key in records.varying if key != RATIO])
+    panels = [Panel("", gaps), *panels] if len(panels) > 1 else panels
     gap_findings = [_gap_finding(records, panel) for panel in panels[: MAX_FINDINGS - 1]]
     return [*gap_findings, *_standing_findings(records), *_place_finding(records)] or NONE_YET
 
@@ -104,7 +105,8 @@ def _gap_finding(records: Records, panel: Panel) -> Finding:
         lead = f"{place_of(panel)}the allocation earns {_below(least)} less per second than the proven bound."
         return Finding(sentence(lead), _earned(means_at(records, least)))
     lead = f"{place_of(panel)}allocations earn {_below(least)} to {_below(most)} less per second than the proven bound."
-    support = f"Nearest at {records.phrase(RATIO, least[RATIO])}, farthest at {records.phrase(RATIO, most[RATIO])}."
+    keys = [RATIO] if panel.title else records.varying
+    support = f"Nearest at {records.phrases(least, keys)}, farthest at {records.phrases(most, keys)}."
     return Finding(sentence(lead), support)
 
 
