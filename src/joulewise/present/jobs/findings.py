@@ -15,6 +15,7 @@ from joulewise.present.findings import (
     joined,
     means_at,
     place_of,
+    tied_at,
     tied_said,
 )
 from joulewise.present.formats import number, percent
