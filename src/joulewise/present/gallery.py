@@ -22,7 +22,9 @@ from joulewise.study.spec.report import REPORT
 
 MOST_OPEN = 12
 """So many figures of a report are seen at once; the others are behind a fold."""
-_METRIC, _KEY = "METRIC", "KEY"
+_METRIC = "METRIC"
+ANY_SWEEP = Sweep(_METRIC, "KEY").name
+"""How figures of any metric against any swept number are listed."""
 _FEWER_RUNS = Need(f"a study of {LARGE:,} runs or fewer", lambda _: False)
 _NOTHING_DIFFERS = "nothing in it differs"
 
@@ -41,7 +43,7 @@ def described() -> list[Described]:
     found = kinds_of_figures().items()
     of_pages = [Described(each.name, ", ".join(kinds), each.shows, each.needs_words) for each, kinds in found]
     shows = (getdoc(draw_sweep) or "").partition("\n")[0].removesuffix(".")
-    return [*of_pages, Described(Sweep(_METRIC, _KEY).name, "all", shows, "several numbers of the key")]
+    return [*of_pages, Described(ANY_SWEEP, "all", shows, "several numbers of the key")]
 
 
 def check_choice(study: Study) -> None:

@@ -96,7 +96,7 @@ def draft_of(records: Records, names: Sequence[str] = ()) -> Draft:
         "difference_tables": difference_tables(records, page.across),
         "full_table": full_table(records),
     }
-    return _draft(records, figures_of(records, names), records.n_runs, values)
+    return _draft(records, figures_of(records, names), records.n_runs, values, folds=not names)
 
 
 def overview_draft(overview: Overview, records: Records, names: Sequence[str] = ()) -> Draft:
@@ -109,16 +109,18 @@ def overview_draft(overview: Overview, records: Records, names: Sequence[str] = 
         "full_table": None,
     }
     n_runs = overview.results.n_runs - records.study.n_failed
-    return _draft(records, figures_of(records, names, overview), n_runs, values)
+    return _draft(records, figures_of(records, names, overview), n_runs, values, folds=not names)
 
 
-def _draft(records: Records, figures: Sequence[Figure], n_runs: int, values: Mapping[str, object]) -> Draft:
-    """A report with these figures; those that were not asked for are behind a fold where there are many."""
+def _draft(
+    records: Records, figures: Sequence[Figure], n_runs: int, values: Mapping[str, object], *, folds: bool
+) -> Draft:
+    """A report with these figures; where it `folds`, those after the first dozen are behind a fold."""
     looked = list(hung(records, figures))
     drawn = [(figure, drawing) for figure, drawing in looked if isinstance(drawing, Drawing)]
     left_out = [f"{figure.title}: {why}." for figure, why in looked if isinstance(why, str)]
     plates = tuple(
-        replace(plate_of(figure.name, figure.title, drawing), folded=place >= MOST_OPEN)
+        replace(plate_of(figure.name, figure.title, drawing), folded=folds and place >= MOST_OPEN)
         for place, (figure, drawing) in enumerate(drawn)
     )
     return Draft(plates, {**_about(records, n_runs, has_figures=bool(plates)), **values, "left_out": left_out})
