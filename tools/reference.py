@@ -21,7 +21,7 @@ from joulewise.files import write_atomic
 from joulewise.measure.bench.bundled import KERNELS as KERNELS_OF_LABORATORY
 from joulewise.measure.bench.observations import COLUMNS as OBSERVATIONS
 from joulewise.measure.plan.table import SYNTHETIC, PlanKey, plan_keys, title_of
-from joulewise.present.page import all_figures
+from joulewise.present import gallery
 from joulewise.study.kinds.columns import Described, all_columns
 from joulewise.study.kinds.systems import all_sections
 from joulewise.study.parsing.schema import StudyKey, study_keys
@@ -165,21 +165,15 @@ computes all others again, of the runs that it draws or, with `--all`, of every 
 seal, a hash of its bytes and its name: tables that were changed or moved since are refused by what trusts them, such
 as `report` and `run`, and `verify` tells what is otherwise in them."""
 
-_FIGURES_INTRO = """\
-The report has every figure whose needs the results meet. `joulewise report FOLDER --format png` writes them as
-files."""
-
 
 def results() -> str:
-    """Every column of every table of results, and every figure."""
+    """Every column of every table of results."""
     columns = all_columns()
     order = list(dict.fromkeys(described.column.table for described in columns))
     by_table = sorted(columns, key=lambda described: order.index(described.column.table))
     tables = groupby(by_table, key=lambda described: described.column.table)
     parts = (f"## {_title(name)}\n\n" + _columns(list(members)) for name, members in tables)
-    cells = ((code(figure.name), figure.title, figure.needs_words) for figure in all_figures())
-    figures = f"## Figures\n\n{_FIGURES_INTRO}\n\n" + table(("figure", "title", "needs"), cells)
-    return "\n\n".join((_RESULTS_INTRO, *parts, figures))
+    return "\n\n".join((_RESULTS_INTRO, *parts))
 
 
 _MEASURED = {True: " *(measured)*", False: ""}
@@ -196,6 +190,31 @@ def _columns(columns: list[Described]) -> str:
         for column in [each.column]
     )
     return table(("column", "unit", "studies", "meaning"), cells)
+
+
+# --- figures -----------------------------------------------------------------------------------------------------
+
+_FIGURES_INTRO = """\
+A report shows the figures whose needs the results meet, unless nothing differs in them: a dozen at once, and the others
+behind a fold. `[report]` of a study, or `joulewise report FOLDER --figure NAME`, [chooses
+some](../how-to/choose-figures.md). `joulewise list figures` has the same list. The pictures are of the bundled
+examples, most of them made smaller."""
+
+
+def figures() -> str:
+    """Every figure by the studies that may have it, with a small picture."""
+    every = gallery.described()
+    order = list(dict.fromkeys(figure.studies for figure in every))
+    groups = groupby(sorted(every, key=lambda figure: order.index(figure.studies)), key=lambda figure: figure.studies)
+    return "\n\n".join((_FIGURES_INTRO, *(_figure_table(studies, list(members)) for studies, members in groups)))
+
+
+def _figure_table(studies: str, members: list[gallery.Described]) -> str:
+    cells = (
+        (f"![{figure.name}](../images/figures/{figure.name}.png)", code(figure.name), figure.shows, figure.needs)
+        for figure in members
+    )
+    return f"## Studies: {studies}\n\n" + table(("", "figure", "what it shows", "needs"), cells)
 
 
 # --- command line ------------------------------------------------------------------------------------------------
@@ -303,6 +322,7 @@ PAGES: dict[str, tuple[str, Callable[[], str]]] = {
     "study-file.md": ("Study file", study_file),
     "plan-file.md": ("Plan file of the laboratory", plan_file),
     "results.md": ("Results", results),
+    "figures.md": ("Figures", figures),
     "command-line.md": ("Command line", command_line),
     "python.md": ("Python", python),
 }
