@@ -30,10 +30,11 @@ _MOST_PX = 220
 
 @dataclass(frozen=True)
 class Source:
-    """A bundled example, with texts in it that others take the place of."""
+    """A bundled example with other texts in place of some, and a section that `decides` in place of its variants."""
 
     example: str
     changes: Mapping[str, str] = field(default_factory=dict)
+    decides: str = ""
 
     def run(self, folder: Path) -> Results:
         """Its results."""
@@ -42,6 +43,7 @@ class Source:
         for old, new in self.changes.items():
             assert old in text, old
             text = text.replace(old, new)
+        text = text.partition("[[variant]]")[0] + self.decides if self.decides else text
         for name, content in example.named.items():
             (folder / name).write_bytes(content)
         (folder / "study.toml").write_text(text, encoding="utf-8")
@@ -65,10 +67,25 @@ SOURCES = (
     Source("first", {_POLICIES: 'policy = ["weighted-util", "weighted-upe"]\nweight = [0.2, 0.5, 0.8]'}),
     Source("clusters", {"trials = 8": "trials = 2"}),
     Source("clusters", {"trials = 8": "trials = 2", "leniency = 2.0": "leniency = [1.0, 2.0, 4.0]"}),
+    Source(
+        "clusters", {"trials = 8": "trials = 2", "jobs_per_day = 400": "jobs_per_day = [300, 400]"},
+        '[scheduler]\npolicy = "max-upr"\nenergy_filter = ["per-task", "per-resource"]\nleniency = [1.0, 2.0, 4.0]\n',
+    ),
     Source("trace"),
     Source("front"),
     Source("profit", {"trials = 3": "trials = 12", "n_tasks = 11_000": "n_tasks = [1_000, 4_000]"}),
+    Source("profit", {
+        "counts = [40, 40, 40, 40, 40, 40, 40, 40, 40]\n": "",
+        'generator = "bag"\nn_tasks = 11_000': 'generator = "customers"\nn_tasks = 300\ncustomers_per_day = 40',
+        '[supply]\npower_cap = "55 kW"\n': "",
+        'goal = "profit"': 'goal = "pricing"\nmethod = "fixed"',
+        'recovery = ["one", "best"]': "",
+    }),
     Source("utility-front", {"moves = 2_000_000": "moves = 200_000"}),
+    Source("utility-front", {
+        'method = ["annealing", "nsga2"]': 'method = "nsga2"\nseeds = [["min-energy"], ["max-utility"], []]',
+        "moves = 2_000_000\n": "",
+    }),
     Source("stochastic-front", {"generations = 200": "generations = 50"}),
     Source("facility", _SMALL_ROOM),
     Source("facility-cap", {

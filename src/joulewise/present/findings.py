@@ -73,10 +73,12 @@ def first_at(names: Sequence[str], did: str, places: str) -> str:
 
 def tied_said(records: Records, panel: Panel, keys: Sequence[str], metric: str, *, lowest: bool = False) -> str:
     """What the trials do not tell apart from the best of a panel, by these keys; nothing where they tell all apart."""
-    values = runs_of(records, panel).with_columns(pl.col(metric) * (-1 if lowest else 1), world=pl.lit("of the panel"))
+    size = pl.col(metric) * (-1 if lowest else 1)
+    values = runs_of(records, panel).drop_nulls(metric).with_columns(size, world=pl.lit("that of the panel"))
     found = statistics.gaps(values, keys, metric, records.error).filter(pl.col("standing") == TIED)
     names = [records.phrases(row, keys) for row in found.iter_rows(named=True)]
-    told = "; ".join(names[:_MOST_NAMED]) + (f"; and {len(names) - _MOST_NAMED} more" * (len(names) > _MOST_NAMED))
+    left = [f"and {len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
+    told = "; ".join([*names[:_MOST_NAMED], *left])
     return f"The trials do not tell it apart from {told}." if names else ""
 
 

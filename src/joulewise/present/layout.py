@@ -166,7 +166,7 @@ def around_zero(values: Iterable[float], room: float) -> list[float]:
 
 def roomy(values: Iterable[float]) -> list[float]:
     """The span of values with so much room that trifles stay small, from 0 on if that is near."""
-    ends = list(values)
+    ends = list(values) or [0.0]
     low, high = min(ends), max(ends)
     room = max(0.06 * (high - low), 0.05 * abs(high)) or 1.0
     return [0.0 if 0 <= low < 0.4 * high else low - room, high + room]
