@@ -307,5 +307,14 @@ def test_hostile_levels_are_text_on_the_page_and_no_path(tmp_path: Path) -> None
     assert (tmp_path / figure.file_name).parent == tmp_path
 
 
+def test_titles_of_what_is_folded_or_left_out_are_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("joulewise.present.report.picture_of", lambda _: "")
+    draft = draft_of(make_records({POLICY: ["random", "max-upt"]}, traces=False))
+    plates = tuple(replace(plate, title=HOSTILE, folded=True) for plate in draft.plates)
+    page = replace(draft, plates=plates, values={**draft.values, "left_out": [HOSTILE]}).html()
+    assert not any("onerror" in attributes for _, attributes in _Tags(page).found)
+    assert "Left out: &lt;/script&gt;" in page
+
+
 def _with_level(records: Records, metric: str) -> Records:
     return replace(records, runs=records.runs.with_columns(pl.col("utility").alias(metric)))

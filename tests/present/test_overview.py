@@ -73,6 +73,15 @@ def test_very_many_runs_have_a_report_of_means(folder: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.usefixtures("few")
+def test_figures_of_very_many_runs_are_those_against_numbers(folder: Path, tmp_path: Path) -> None:
+    results = open_results(folder)
+    names = ["energy_j-by-manager.dropping_threshold", "fates"]
+    assert [path.stem for path in write_figures(results, tmp_path, ["svg"], names=names)] == names[:1]
+    page = write_report(results, names).read_text()
+    assert "Left out: What became of the tasks: it needs a study of 20,000 runs or fewer." in page
+
+
+@pytest.mark.usefixtures("few")
 def test_the_screen_shows_the_best_of_very_many(folder: Path, capsys: Capture) -> None:
     shown = call(capsys, "run", folder / "study.toml", "--out", folder, "--no-report").out
     assert "the best points" in shown
