@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
+from math import isclose
 from typing import Any
 
 from joulewise.present.export import Spec
 
+_ROUNDING = 1e-9
 _JOINS = ("layer", "concat", "hconcat", "vconcat")
 _MEASURED = {
     "bar": ("x", "y"),
@@ -25,11 +27,12 @@ _MEASURED = {
 
 def is_blank(spec: Spec) -> bool:
     """Whether nothing differs in a figure of Vega-Lite: it has no value, or one and the same everywhere."""
-    first: dict[str, Any] = {}
-    return all(first.setdefault(place, value) == value for place, value in _values(spec, {}, spec.get("datasets", {})))
+    first: dict[str, float] = {}
+    found = _values(spec, {}, spec.get("datasets", {}))
+    return all(isclose(first.setdefault(place, value), value, rel_tol=_ROUNDING) for place, value in found)
 
 
-def _values(part: Spec, above: Spec, datasets: Spec) -> Iterator[tuple[str, Any]]:
+def _values(part: Spec, above: Spec, datasets: Spec) -> Iterator[tuple[str, float]]:
     """What all marks of a part stand for, each with where it has that; `above` is what it inherits."""
     encoding = {**above.get("encoding", {}), **part.get("encoding", {})}
     data: Spec = part.get("data") or above.get("data") or {}
@@ -39,7 +42,7 @@ def _values(part: Spec, above: Spec, datasets: Spec) -> Iterator[tuple[str, Any]
         yield from _measured(part["mark"], encoding, data.get("values") or datasets.get(data.get("name", ""), []))
 
 
-def _measured(mark: Any, encoding: Spec, rows: list[Spec]) -> Iterator[tuple[str, Any]]:
+def _measured(mark: Any, encoding: Spec, rows: list[Spec]) -> Iterator[tuple[str, float]]:
     """What a mark stands for in each row; of a kind that is not known, each row stands for something else."""
     kind = mark if isinstance(mark, str) else mark["type"]
     if kind not in _MEASURED:
@@ -49,4 +52,4 @@ def _measured(mark: Any, encoding: Spec, rows: list[Spec]) -> Iterator[tuple[str
         if is_number and (kind != "rule" or f"{channel}2" in encoding):
             fields = (encoding.get(name, {}).get("field") for name in (channel, f"{channel}2"))
             found = (row.get(field) for field in fields if field for row in rows)
-            yield from ((channel, value) for value in found if value is not None)
+            yield from ((channel, value) for value in found if isinstance(value, int | float))
