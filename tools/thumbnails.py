@@ -24,7 +24,7 @@ from joulewise.present.results import records_of
 from joulewise.study import Results, read_study, run_study
 
 FOLDER = Path(__file__).parent.parent / "docs" / "images" / "figures"
-_MOST_PX = 220
+_MOST_PX = 200
 """So wide and so high pictures are at most."""
 
 
