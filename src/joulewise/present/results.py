@@ -36,7 +36,7 @@ def records_of(results: Results) -> Records:
         tidy(results.differences(list(WHOLES))),
         frames=_frames(results),
         tuned=tidy(results.tuned()),
-        headline=results.headline.name,
+        headline=results.headline.name if results.study.kind.shown() else "",
         error=results.error,
         **_words(results),
     )
