@@ -33,51 +33,48 @@ def in_python(event: Event) -> np.ndarray | None:
 
 
 class _Board:
-    """The value of each waiting task on the machine of each type that is free first."""
+    """The value of each waiting task, by column, on the machine of each type, by row, that is free first."""
 
     def __init__(self, event: Event) -> None:
         self.event, self.free_s = event, np.where(event.is_open, event.free_s, np.inf)
-        self.is_filled, self.machine_type = event.is_filled.copy(), event.machine_type
-        self.exec_s = event.exec_s[:, :, 0][event.task_type]
-        self.is_left, n = np.ones(event.task.size, bool), self.exec_s.shape[1]
-        self.value, self.end_s = np.full((event.task.size, n), -np.inf), np.full((event.task.size, n), np.inf)
+        self.machine_type, n = event.machine_type, event.exec_s.shape[1]
+        self.exec_s = np.ascontiguousarray(event.exec_s[:, :, 0][event.task_type].T)
+        self.can_run = np.isfinite(self.exec_s)
         self.machines = [np.flatnonzero(self.machine_type == k) for k in range(n)]
+        self.value, self.end_s = np.full(self.exec_s.shape, -np.inf), np.full(self.exec_s.shape, np.inf)
+        self.n_left = self.can_run.sum(axis=1)
+        self.is_filled = event.is_filled | ~event.is_open
+        self.n_open = np.bincount(self.machine_type[~self.is_filled], minlength=n)
         self.first = np.zeros(n, int)
         for k in range(n):
             self.renew(k)
 
     def renew(self, k: int) -> None:
         """Value all tasks on the machine of a type that is free first now."""
-        machines = self.machines[k]
-        runs = self.is_left & np.isfinite(self.exec_s[:, k])
-        if not machines.size or not runs.any():
+        machines, runs = self.machines[k], np.flatnonzero(self.can_run[k])
+        if not machines.size or not runs.size:
             return
         self.first[k] = m = machines[self.free_s[machines].argmin()]
         if self.free_s[m] < np.inf:
-            self.end_s[runs, k] = self.free_s[m] + self.exec_s[runs, k]
-            worth = self.event.utility(self.end_s[runs, k], self.event.task[runs])
-            self.value[runs, k] = worth / self.exec_s[runs, k]
-
-    def can_go_on(self) -> bool:
-        """Whether a task that is left could run on a machine that is not filled."""
-        is_wanted = np.isfinite(self.exec_s[self.is_left]).any(axis=0)
-        takes = np.zeros(is_wanted.size, bool)
-        takes[self.machine_type[~self.is_filled & (self.free_s < np.inf)]] = True
-        return bool((is_wanted & takes).any())
+            self.end_s[k, runs] = ends_s = self.free_s[m] + self.exec_s[k, runs]
+            self.value[k, runs] = self.event.utility(ends_s, self.event.task[runs]) / self.exec_s[k, runs]
 
     def best(self) -> tuple[int, int, int] | None:
         """Take the best choice of all, in order of value, completion and arrival."""
-        if not self.is_left.any() or not self.can_go_on():
+        if not ((self.n_left > 0) & (self.n_open > 0)).any():
             return None
-        rows, kinds = np.nonzero(self.value == self.value.max())
-        at = np.lexsort((kinds, rows, self.end_s[rows, kinds]))[0]
-        row, k = int(rows[at]), int(kinds[at])
+        kinds, columns = np.nonzero(self.value == self.value.max())
+        at = np.lexsort((kinds, columns, self.end_s[kinds, columns]))[0]
+        column, k = int(columns[at]), int(kinds[at])
         m = int(self.first[k])
-        self.is_filled[m] |= self.free_s[m] > self.event.next_s
-        self.free_s[m] += self.exec_s[row, k]
-        self.is_left[row], self.value[row] = False, -np.inf
+        if not self.is_filled[m] and self.free_s[m] > self.event.next_s:
+            self.is_filled[m] = True
+            self.n_open[k] -= 1
+        self.free_s[m] += self.exec_s[k, column]
+        self.n_left -= self.can_run[:, column]
+        self.can_run[:, column], self.value[:, column] = False, -np.inf
         self.renew(k)
-        return int(self.event.task[row]), m, 0
+        return int(self.event.task[column]), m, 0
 
 
 # Max-Max UPT, compiled
@@ -116,6 +113,14 @@ def _compiled() -> Policy:
                 best = m
         return best
 
+    @numba.njit
+    def can_go_on(n_open, n_left):  # type: ignore[no-untyped-def]
+        """Whether an open machine could get one of the tasks left."""
+        for k in range(n_open.size):  # noqa: SIM110 - a generator costs Numba more
+            if n_open[k] > 0 and n_left[k] > 0:
+                return True
+        return False
+
     @policy(compiled=True)
     def compiled(event: Any) -> float:
         """Max-Max UPT: values found at earlier events are bounds, and only the best bounds are looked at."""
@@ -142,7 +147,7 @@ def _compiled() -> Policy:
                 n_left[event.options.machine_type[option]] += n_of_type[t]
         heapq.heapify(heap)
         n_rows = 0
-        while len(heap) > 0 and np.any((n_open > 0) & (n_left > 0)):
+        while len(heap) > 0 and can_go_on(n_open, n_left):
             less, end_s, i = heap[0]
             if memory[i, 0] < 1.0 + now_s:
                 value, ends_s, _, _ = find(event, i, base_s)

@@ -1,13 +1,15 @@
-"""A whole-event policy as compiled code: what it sees, where it answers, and the step in which it is asked.
+"""Compiled code from outside the kernels: whole-event policies, objectives that see more, and the steps they take.
 
-Its function sees a record of arrays that nobody but the engine writes, writes rows of task, machine and P-state into
-`answer`, and returns how many they are. `memory` is its own from event to event.
+The function of a policy sees a record of arrays that nobody but the engine writes, writes rows of task, machine and
+P-state into `answer`, and returns how many they are. `memory` is its own from event to event.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,6 +19,7 @@ from joulewise.kernels.layout import Options, Tasks, Utilities
 from joulewise.kernels.records import record
 from joulewise.kernels.steps import step, way_of
 from joulewise.kernels.tasks.assigned import REFUSED, place
+from joulewise.kernels.tasks.greedy import worth
 from joulewise.kernels.tasks.state import EFFECT, HORIZON, LAST, WORKED, ManagedState, ManagedWorld
 
 NO_ANSWER = -1
@@ -65,6 +68,23 @@ class Outside(NamedTuple):
     assigner: Any
     sight: Sight
     fault: NDArray[np.float64]
+
+
+RICH_PARAMETERS = (
+    "utility", "completion_s", "exec_s", "energy_j", "wait_s",
+    "task_type", "machine_type", "pstate", "queue_length", "slack_s", "price_per_s",
+)  # fmt: skip
+"""All that an objective may ask for, in the order in which kernels tell it."""
+
+RICH_SIGNATURE = numba.float64(*[numba.float64] * len(RICH_PARAMETERS))
+
+
+@record
+class Valuer(NamedTuple):
+    """An objective that sees more than five numbers; by task, from when on it is worth nothing."""
+
+    value: Any
+    worthless_at_s: NDArray[np.float64]
 
 
 def sight_of(world: ManagedWorld, state: ManagedState, energy_j: NDArray[np.float64]) -> Sight:
@@ -136,3 +156,38 @@ def place_answer(outside, world, state):
         fate = place(world, state, answer[row, 0], answer[row, 1], answer[row, 2])
         if fate > REFUSED and fault[0] == 0.0:
             note_fault(state, fault, fate, answer[row, 0], answer[row, 1], answer[row, 2])
+
+
+@way_of(ask_outside, Valuer)
+def ask_no_valuer(outside, world, state):
+    """Nothing is assigned: the greedy maps by the values."""
+
+
+@step
+def value_of(outside, world, state, i, option, utility, start_s, completion_s):
+    """The value of a choice; not-a-number counts as the worst."""
+
+
+@way_of(value_of, Nobody)
+def plain_value(outside, world, state, i, option, utility, start_s, completion_s):
+    """The value by five numbers."""
+    return worth(world, state.batch, i, option, utility, start_s, completion_s)
+
+
+@way_of(value_of, Outside)
+def unasked_value(outside, world, state, i, option, utility, start_s, completion_s):
+    """Nobody asks for it."""
+    return 0.0
+
+
+@way_of(value_of, Valuer)
+def rich_value(outside, world, state, i, option, utility, start_s, completion_s):
+    """The value by all that there is to see."""
+    options, machines, k = world.options, state.machines, world.options.machine_type[option]
+    m = machines.earliest[k]
+    value = outside.value(
+        utility, completion_s, options.exec_s[option], options.energy_j[option], start_s - world.tasks.arrival_s[i],
+        float(world.tasks.task_type[i]), float(k), float(options.pstate[option]), float(machines.n_queued[m]),
+        outside.worthless_at_s[i] - completion_s, state.prices.per_s[k] if world.rules.is_priced else math.nan,
+    )  # fmt: skip
+    return -np.inf if math.isnan(value) else value

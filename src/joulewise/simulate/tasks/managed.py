@@ -27,7 +27,7 @@ from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.world import World
 from joulewise.policies.layout import layout_of
 from joulewise.policies.own import Asking, Own
-from joulewise.policies.tasks.compile import compiled_policy
+from joulewise.policies.tasks.compile import compiled, compiled_policy
 from joulewise.policies.tasks.objectives import UTILITY, UTILITY_PER_ENERGY
 from joulewise.policies.tasks.policy import Policy
 from joulewise.policies.tasks.weights import highest_energy_j, highest_value, least_energy_j
@@ -223,6 +223,15 @@ def _outside(own: Own, setting: ManagedWorld, room: ManagedState, world: World) 
     return outside.Outside(compiled_policy(own, numba.typeof(sight)), sight, np.zeros(6))
 
 
+def _valuer(world: World, policy: Policy) -> outside.Valuer | outside.Nobody:
+    """A user's objective that sees more than five numbers, or nobody."""
+    if policy.objective is None or not policy.objective.sees:
+        return outside.Nobody()
+    work = world.workload
+    worthless_at_s = work.arrival_s + work.hold_s + work.shapes.worthless_s[work.shape]
+    return outside.Valuer(compiled(policy.objective), worthless_at_s)
+
+
 def _broken_runs(broken: state.Broken) -> BrokenRuns:
     columns: Any = (column[: broken.size[0]] for column in broken[1:])
     return BrokenRuns(*columns)
@@ -247,7 +256,7 @@ def _managed_world(world: World, manager: Manager, seed64: int) -> ManagedWorld:
         option_at=_option_at(options, world.system.etc_s.shape),
         standing=_standing(world),
         downtimes=_downtimes(world),
-        outside=outside.Nobody(),
+        outside=_valuer(world, manager.policy),
     )
 
 
