@@ -81,7 +81,7 @@ class _Board:
 
 
 @cache
-def _compiled() -> Policy:
+def compiled_policy() -> Policy:
     """Max-Max UPT as a compiled whole-event policy, made when it is needed first."""
     import numba
 
@@ -189,7 +189,7 @@ def python(case: Case) -> dict[str, float]:
 
 def compiled(case: Case) -> dict[str, float]:
     """The same for the compiled policy, over the seconds of the built-in one."""
-    return _beside(case, "compiled", _compiled(), 1 if case.smoke else 5)
+    return _beside(case, "compiled", compiled_policy(), 1 if case.smoke else 5)
 
 
 def _beside(case: Case, name: str, own: Policy, repeats: int) -> dict[str, float]:

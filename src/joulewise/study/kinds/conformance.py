@@ -45,12 +45,17 @@ class Check(Generic[Trial]):
 
 
 def held_against(checks: Mapping[str, Check[Trial]], trials: Iterable[Trial]) -> Iterator[PolicyCheck]:
-    """Every check on the trials, the smallest first, until one of them shows a problem."""
+    """Every check on the trials, the smallest first, until one of them shows a problem.
+
+    The first check is that runs come to their end; where it fails, nothing else is looked at.
+    """
     in_order = list(trials)
     for name, check in checks.items():
         shown = ((trial.name, problem) for trial in in_order if (problem := _found(check, trial)))
         shown_by, problem = next(shown, ("", ""))
         yield PolicyCheck(name, check.says, problem, shown_by)
+        if problem and check is next(iter(checks.values())):
+            return
 
 
 def _found(check: Check[Trial], trial: Trial) -> str:
