@@ -106,7 +106,7 @@ def test_an_impossible_answer_ends_the_run(answer: Any, message: str) -> None:
 def test_a_policy_that_prints_is_told() -> None:
     @own_policy()
     def chatty(event: Event) -> None:
-        print("hello")
+        print("hello")  # noqa: T201 - what is tested
 
     with pytest.warns(UserWarning, match="policy chatty printed"):
         ran(chatty)
@@ -115,8 +115,16 @@ def test_a_policy_that_prints_is_told() -> None:
         ran(first_come)
 
 
+def no_event() -> None:
+    """Sees nothing."""
+
+
+def one_tick(event: Event, more: int) -> None:
+    """Wants more than there is."""
+
+
 def test_policies_that_are_none_are_refused() -> None:
-    for code in (lambda: None, lambda event, more: None, type("Empty", (), {})):
+    for code in (one_tick, no_event, type("Empty", (), {})):
         with pytest.raises(InputError):
             own_policy()(code)
     with pytest.raises(InputError, match="above 0 s"):

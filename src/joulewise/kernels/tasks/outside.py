@@ -20,12 +20,10 @@ from joulewise.kernels.records import record
 from joulewise.kernels.steps import step, way_of
 from joulewise.kernels.tasks.assigned import REFUSED, place
 from joulewise.kernels.tasks.greedy import worth
-from joulewise.kernels.tasks.state import EFFECT, HORIZON, LAST, WORKED, ManagedState, ManagedWorld
+from joulewise.kernels.tasks.state import LAST, WORKED
 
 NO_ANSWER = -1
 """What became of an answer that has no number of rows: the function failed, or counted wrong."""
-
-_N_MEMORIES = 4
 
 
 @record
@@ -87,35 +85,6 @@ class Valuer(NamedTuple):
     worthless_at_s: NDArray[np.float64]
 
 
-def sight_of(world: ManagedWorld, state: ManagedState, energy_j: NDArray[np.float64]) -> Sight:
-    """What compiled code sees of a run: the engine's own arrays, not to be written."""
-    instants, machines, n_tasks = state.clock.instants, state.machines, world.tasks.arrival_s.size
-    exec_s = np.full(world.option_at.shape, np.inf)
-    exec_s[world.option_at >= 0] = world.options.exec_s[world.option_at[world.option_at >= 0]]
-    shown = (
-        *(instants[at : at + 1] for at in (LAST, EFFECT, HORIZON)),
-        state.ledger.left_j[:1], state.batch.waiting.size, state.batch.waiting.items,
-        Tasks(*map(_shown, world.tasks)), Utilities(*map(_shown, world.utilities)),
-        machines.first, machines.type_of, machines.free_s, machines.is_there, filled_of(world, state),
-        exec_s, energy_j.copy(),
-        Options(*map(_shown, world.options)),
-    )  # fmt: skip
-    arrays = (part if isinstance(part, tuple) else _shown(part) for part in shown)
-    return Sight(*arrays, np.zeros((n_tasks, _N_MEMORIES)), np.zeros((n_tasks, 3), np.int64))
-
-
-def filled_of(world: ManagedWorld, state: ManagedState) -> NDArray[np.bool_]:
-    """Which machines will take nothing more before the next event; none, where only the truth could say."""
-    filled = state.machines.filled
-    return filled if world.rules.is_certain else np.zeros(filled.size, np.bool_)
-
-
-def _shown(array: NDArray[Any]) -> NDArray[Any]:
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
 @inlined
 def utility_at(event, task, completion_s):
     """What a task earns when completed at this instant."""
@@ -146,12 +115,7 @@ def place_answer(outside, world, state):
     n_rows = outside.assigner(outside.sight)
     is_number = 0.0 <= n_rows <= answer.shape[0]
     if not is_number and fault[0] == 0.0:
-        fault[0], fault[1], fault[2], fault[3] = (
-            NO_ANSWER,
-            state.clock.counts[WORKED],
-            state.clock.instants[LAST],
-            n_rows,
-        )
+        note_fault(state, fault, NO_ANSWER, n_rows, 0.0, 0.0)
     for row in range(int(n_rows) if is_number else 0):
         fate = place(world, state, answer[row, 0], answer[row, 1], answer[row, 2])
         if fate > REFUSED and fault[0] == 0.0:
