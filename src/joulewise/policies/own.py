@@ -113,17 +113,20 @@ class Asking:
     @contextmanager
     def begun(self, world: Any) -> Iterator[None]:
         """Begin in a world, let the run end with an InputError when it takes too long, and tell what was printed."""
-        thread, is_done = threading.get_ident(), threading.Event()
-        watch = threading.Thread(target=_interrupt_late, args=(thread, is_done, self.own.time_limit_s), daemon=True)
+        thread, is_late, is_done = threading.get_ident(), threading.Event(), threading.Event()
+        watching = (thread, is_late, is_done, self.own.time_limit_s)
+        watch = threading.Thread(target=_interrupt_late, args=watching, daemon=True)
         watch.start()
         try:
             self._start(world)
             yield
         except _TimeUpError:
-            found = f"the run was not over after {roughly(self.own.time_limit_s)}"
-            raise InputError(Problem(self.where, found, advice="make it faster, or raise its time_limit_s")) from None
+            pass
         finally:
             _end(watch, thread, is_done)
+        if is_late.is_set():
+            found = f"the run was not over after {roughly(self.own.time_limit_s)}"
+            raise InputError(Problem(self.where, found, advice="make it faster, or raise its time_limit_s"))
         self._tell_printed()
 
     def _start(self, world: Any) -> None:
@@ -162,9 +165,10 @@ class _TimeUpError(BaseException):
     """A policy took too long; no `except Exception` of its own catches this."""
 
 
-def _interrupt_late(thread: int, is_done: threading.Event, limit_s: float) -> None:
+def _interrupt_late(thread: int, is_late: threading.Event, is_done: threading.Event, limit_s: float) -> None:
     """Raise in a thread, after the limit and again and again, until it is done."""
     while not is_done.wait(limit_s):
+        is_late.set()
         _raise_in(thread, _TimeUpError)
         limit_s = _AGAIN_S
 

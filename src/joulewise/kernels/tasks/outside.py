@@ -68,13 +68,9 @@ class Outside(NamedTuple):
     fault: NDArray[np.float64]
 
 
-RICH_PARAMETERS = (
-    "utility", "completion_s", "exec_s", "energy_j", "wait_s",
-    "task_type", "machine_type", "pstate", "queue_length", "slack_s", "price_per_s",
-)  # fmt: skip
-"""All that an objective may ask for, in the order in which kernels tell it."""
-
-RICH_SIGNATURE = numba.float64(*[numba.float64] * len(RICH_PARAMETERS))
+RICH_SIGNATURE = numba.float64(*[numba.float64] * 11)
+"""value(utility, completion_s, exec_s, energy_j, wait_s, task_type, machine_type, pstate, queue_length, slack_s,
+price_per_s)"""
 
 
 @record

@@ -11,10 +11,10 @@ import numpy as np
 
 from joulewise.errors import InputError, Problem
 from joulewise.kernels.choice import OBJECTIVE_SIGNATURE
-from joulewise.kernels.tasks.outside import RICH_PARAMETERS, RICH_SIGNATURE
+from joulewise.kernels.tasks.outside import RICH_SIGNATURE
 from joulewise.policies.compile import function_pointer
 from joulewise.policies.own import Own
-from joulewise.policies.tasks.policy import Objective
+from joulewise.policies.tasks.policy import RICH_PARAMETERS, Objective
 from joulewise.policies.user_files import place_of
 from joulewise.rng import generator
 

@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import get_args
 
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
-from joulewise.kernels.tasks.outside import RICH_PARAMETERS
-from joulewise.policies.tasks.policy import Mode, Objective, Policy, Value
+from joulewise.policies.tasks.policy import PARAMETERS, RICH_PARAMETERS, Mode, Objective, Policy, Value
 from joulewise.policies.tasks.table import POLICIES
 from joulewise.policies.user_files import from_file, is_file_spec
 
 ENTRY_POINTS = "joulewise.heuristics"
-PARAMETERS = RICH_PARAMETERS[:5]
 
 
 def heuristic(

@@ -12,6 +12,14 @@ from joulewise.model.arrays import Bools, Ints
 from joulewise.model.world import World
 from joulewise.policies.own import Own
 
+PARAMETERS = ("utility", "completion_s", "exec_s", "energy_j", "wait_s")
+"""What an objective sees that takes part in the fast engines."""
+
+RICH_PARAMETERS = (
+    *PARAMETERS, "task_type", "machine_type", "pstate", "queue_length", "slack_s", "price_per_s"
+)  # fmt: skip
+"""All that an objective may ask for by the names of its parameters, in the order in which kernels tell it."""
+
 Value: TypeAlias = Callable[..., float]
 """value(utility, completion_s, exec_s, energy_j, wait_s) of a choice; the highest is taken.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import numba
 import numpy as np
@@ -18,14 +18,14 @@ from joulewise.simulate.tasks.event import filled_of, impossible_problem, place_
 
 _N_MEMORIES = 4
 
-Columns = TypeVar("Columns", bound=NamedTuple)
+_typeof: Any = numba.typeof
 
 
 def outside_of(world: World, policy: Policy, setting: ManagedWorld, state: ManagedState) -> Outside | Valuer | Nobody:
     """What compiled code of the user the engine asks."""
     if policy.own is not None and policy.own.is_compiled:
         sight = _sight(world, setting, state)
-        return Outside(compiled_policy(policy.own, numba.typeof(sight)), sight, np.zeros(6))
+        return Outside(compiled_policy(policy.own, _typeof(sight)), sight, np.zeros(6))
     if policy.objective is None or not policy.objective.sees:
         return Nobody()
     work = world.workload
@@ -71,7 +71,6 @@ def _sight(world: World, setting: ManagedWorld, state: ManagedState) -> Sight:
     )
 
 
-def _all_seen(columns: Columns) -> Columns:
+def _all_seen(columns: Any) -> Any:
     """The same columns, not to be written."""
-    arrays: Any = columns
-    return type(columns)(*map(seen, arrays))
+    return type(columns)(*map(seen, columns))

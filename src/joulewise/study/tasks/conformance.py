@@ -51,11 +51,11 @@ def small_world(n_tasks: int, supply: Supply = Supply(), outages: int = 0) -> Wo
     system = System(("a", "b", "c"), ("x", "y", "z"), np.array([1, 2, 3]), fast_s * [1.0, 1.5], power_w)
     arrival_s = np.sort(rng.integers(0, 10 * n_tasks + 1, n_tasks)).astype(float)
     shapes = UtilityShapes.of([constant(), linear(600.0), step(300.0)])
-    kinds = (rng.integers(0, 3, n_tasks), rng.integers(0, 3, n_tasks))
+    kinds = (rng.integers(0, 3, n_tasks, np.int32), rng.integers(0, 3, n_tasks, np.int32))
     scale, hold_s = rng.choice([1.0, 2.0, 4.0], n_tasks), np.zeros(n_tasks)
     work = Workload(arrival_s, *kinds, scale, hold_s, shapes, 0.0, 10.0 * n_tasks + 1000.0)
-    down = (np.arange(outages), np.full(outages, 100.0), np.full(outages, 400.0))
-    return World(system, work, supply, Outages(*down) if outages else World(system, work).outages)
+    machines = np.arange(outages, dtype=np.int32)
+    return World(system, work, supply, Outages(machines, np.full(outages, 100.0), np.full(outages, 400.0)))
 
 
 @dataclass(frozen=True)
