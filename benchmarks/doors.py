@@ -16,6 +16,8 @@ from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.serial import Outcome, simulate
 from joulewise.tasks import Event, policy, utility_at
 
+_utility_at: Any = utility_at
+
 BUILT_IN = POLICIES["max-max-upt"]
 
 
@@ -92,14 +94,14 @@ def compiled_policy() -> Policy:
         soonest_s = np.inf
         for option in range(options.first[t], options.first[t + 1]):
             soonest_s = min(soonest_s, start_s[options.machine_type[option]] + options.exec_s[option])
-        most = utility_at(event, i, soonest_s) if soonest_s < np.inf else 0.0
+        most = _utility_at(event, i, soonest_s) if soonest_s < np.inf else 0.0
         best, best_s, kind, best_rank, length_s = -np.inf, np.inf, -1, -1, 0.0
         for option in range(options.first[t], options.first[t + 1]):
             k, exec_s, rank = options.machine_type[option], options.exec_s[option], options.rank[option]
             end_s = start_s[k] + exec_s
             if not end_s < np.inf or most / exec_s < best:
                 continue
-            value = utility_at(event, i, end_s) / exec_s
+            value = _utility_at(event, i, end_s) / exec_s
             if value > best or (value == best and (end_s < best_s or (end_s == best_s and rank < best_rank))):
                 best, best_s, kind, best_rank, length_s = value, end_s, k, rank, exec_s
         return best, best_s, kind, length_s

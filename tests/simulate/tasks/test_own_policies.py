@@ -31,7 +31,8 @@ BUILT_IN = Manager(POLICIES["max-max-upt"], 0.5)
 @own_policy()
 def first_come(event: Event) -> Any:
     """Every task goes where it ends first, in order of arrival."""
-    free_s, rows = np.where(event.is_open, event.free_s, np.inf), []
+    free_s = np.where(event.is_open, event.free_s, np.inf)
+    rows: list[tuple[int, int, int]] = []
     for task, kind in zip(event.task, event.task_type, strict=True):
         end_s = free_s + event.exec_s[kind, event.machine_type, 0]
         machine = end_s.argmin()
@@ -68,9 +69,11 @@ def test_a_policy_in_plain_python_runs_a_day_again_and_again() -> None:
 
 def test_max_max_upt_in_plain_python_and_compiled_is_max_max_upt() -> None:
     for policy in (doors.in_python, doors.compiled_policy()):
-        for options in ({}, {"environment": "polled"}):
-            expected = simulate(ONE_PSTATE, Manager(BUILT_IN.policy, 0.5, **options))
-            assert_same(simulate(ONE_PSTATE, Manager(policy, 0.5, **options)).allocation, expected.allocation)
+        for manager in (BUILT_IN, replace(BUILT_IN, environment="polled")):
+            expected, found = (
+                simulate(ONE_PSTATE, replace(manager, policy=each)) for each in (BUILT_IN.policy, policy)
+            )
+            assert_same(found.allocation, expected.allocation)
 
 
 def past_of(event: Event) -> None:
