@@ -22,7 +22,7 @@ def own_policy(
 
     It is asked at every mapping event and returns assignments: a tuple of three columns (task, machine, P-state), an
     array with these three columns, or None. They are made in this order, each behind what is assigned to its machine;
-    those against a limit of energy or power are left out, and their tasks wait on. Every run has an instance of a class
+    those against a limit of energy or power, or on a machine that takes no task, are left out, and their tasks wait on. Every run has an instance of a class
     for itself. A run that takes longer than `time_limit_s` fails.
 
     A `compiled` function is written for Numba: decide(event) gets a record of arrays, writes its rows into

@@ -125,6 +125,11 @@ class Policy:
         return self.objective is not None and self.objective.is_patient
 
     @property
+    def holds_back(self) -> bool:
+        """Whether a task may be left waiting although a machine is free for it, for no reason that is known."""
+        return self.rule == "assigned"
+
+    @property
     def needs_managing(self) -> bool:
         """Whether only the managed engine knows how to do this."""
         sees_more = self.objective is not None and bool(self.objective.sees)

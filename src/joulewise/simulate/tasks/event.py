@@ -29,7 +29,6 @@ _ADVICE = {
     assigned.NOT_OFFERED: ("does not wait, or was assigned already", "assign tasks of event.task, each once"),
     assigned.NO_MACHINE: ("is on no machine that there is", "machines are numbers from 0 to {last_machine}"),
     assigned.CANNOT_RUN: ("cannot run there so", "event.exec_s is infinite for what a machine type cannot run"),
-    assigned.NOT_THERE: ("is on a machine that takes none now", "assign to machines where event.is_open"),
 }
 """Why an assignment is impossible, and what to do, by what became of it."""
 
@@ -184,8 +183,8 @@ class Event:
     def assign(self, task: ArrayLike, machine: ArrayLike, pstate: ArrayLike = 0) -> Bools:
         """Assign tasks to machines in P-states, in this order, each behind what is assigned there.
 
-        Returns which were assigned: the others are against a limit of energy or power, and wait on. Raises InputError
-        for the first that is impossible; those before it are assigned.
+        Returns which were assigned: the others are against a limit of energy or power, or on a machine that takes no
+        task now, and wait on. Raises InputError for the first that is impossible; those before it are assigned.
         """
         columns = np.broadcast_arrays(*(np.asarray(part) for part in (task, machine, pstate)))
         rows = np.stack([np.ravel(column) for column in columns], axis=1).astype(np.int64)

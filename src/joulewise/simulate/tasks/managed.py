@@ -264,7 +264,7 @@ def managed_problems(world: World, manager: Manager) -> Iterator[Problem]:
         yield Problem("manager.policy", found, "must be a batch policy", "use one such as max-max-upt")
     if work.rise_s is not None:
         yield from rising_problems(policy)
-    may_wait = supply.is_limited or manager.only_worthwhile or policy.rule == "assigned"
+    may_wait = supply.is_limited or manager.only_worthwhile or policy.holds_back
     if may_wait and not math.isfinite(work.end_s):
         found = "found a counted window without an end"
         why = "must end where a budget, a cap, declined choices or a policy of your own may keep tasks waiting"
