@@ -21,9 +21,9 @@ def own_policy(
     """Make a policy of a function decide(event), or of a class with `decide(event)` and, if it likes, `start(world)`.
 
     It is asked at every mapping event and returns assignments: a tuple of three columns (task, machine, P-state), an
-    array with these three columns, or None. They are made in this order, each behind what is assigned to its machine;
-    those against a limit of energy or power, or on a machine that takes no task, are left out, and their tasks wait on. Every run has an instance of a class
-    for itself. A run that takes longer than `time_limit_s` fails.
+    array with these three columns, or None. They are made in this order, each behind what is assigned to its machine.
+    Those against a limit of energy or power, or on a machine that takes no task now, are left out, and their tasks wait
+    on. Every run has an instance of a class for itself. A run that takes longer than `time_limit_s` fails.
 
     A `compiled` function is written for Numba: decide(event) gets a record of arrays, writes its rows into
     `event.answer` and returns how many they are. No Python runs at an event then. Only a run that ends can be found to
