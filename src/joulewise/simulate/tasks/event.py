@@ -123,6 +123,11 @@ class Event:
         return seen(self._state.machines.is_there)
 
     @property
+    def is_polled(self) -> bool:
+        """Whether a machine takes one task at an event at most."""
+        return bool(self._setting.rules.is_polled)
+
+    @property
     def is_filled(self) -> Bools:
         """Whether nothing more that is assigned to each would be fixed before the next event, as far as is certain."""
         return seen(filled_of(self._setting, self._state))
