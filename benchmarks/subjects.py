@@ -16,6 +16,7 @@ SUBJECTS = {
     "manager": "benchmarks.manager",
     "cluster": "benchmarks.cluster",
     "day": "benchmarks.day",
+    "doors": "benchmarks.doors",
     "bag": "benchmarks.bag",
     "facility": "benchmarks.facility",
     "fronts": "benchmarks.fronts",

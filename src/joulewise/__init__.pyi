@@ -10,6 +10,7 @@ from joulewise.model.workload import Workload
 from joulewise.model.world import World
 from joulewise.optimise.bounds import maximum_utility
 from joulewise.policies.tasks.heuristic import find_policy, heuristic
+from joulewise.policies.tasks.own import own_policy as policy
 from joulewise.policies.tasks.table import POLICIES
 from joulewise.present.results import write_report
 from joulewise.progress import Cancelled, CancelToken
@@ -56,6 +57,7 @@ __all__ = [
     "measures",
     "open_results",
     "piecewise",
+    "policy",
     "query",
     "read_study",
     "run",

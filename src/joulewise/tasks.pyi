@@ -1,6 +1,7 @@
 """Serial tasks that arrive over time, under a manager."""
 
 from joulewise.check.tasks.allocation import check_allocation as check
+from joulewise.kernels.tasks.outside import utility_at
 from joulewise.model.allocation import Allocation, Status
 from joulewise.model.supply import Supply
 from joulewise.model.system import System
@@ -12,12 +13,15 @@ from joulewise.optimise.price_market import PriceBound as Bound
 from joulewise.optimise.tasks.prices import certified_bound
 from joulewise.optimise.tasks.prices import price_bound as bound
 from joulewise.policies.tasks.heuristic import find_policy, heuristic
+from joulewise.policies.tasks.own import own_policy as policy
 from joulewise.policies.tasks.policy import Objective, Policy
 from joulewise.policies.tasks.table import POLICIES
 from joulewise.simulate.tasks.days import Day, simulate_days
+from joulewise.simulate.tasks.event import Event, Past
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.measures import measures
 from joulewise.simulate.tasks.serial import Outcome, simulate
+from joulewise.simulate.tasks.session import Session
 from joulewise.worlds.affinity import affinity_report, with_affinity
 from joulewise.worlds.cov_system import CovSystemParameters, generate_cov_system
 from joulewise.worlds.environment import SystemParameters, generate_system
@@ -36,13 +40,16 @@ __all__ = [
     "Certificate",
     "CovSystemParameters",
     "Day",
+    "Event",
     "GpuParameters",
     "Heterogeneity",
     "Manager",
     "NineMachineParameters",
     "Objective",
     "Outcome",
+    "Past",
     "Policy",
+    "Session",
     "Status",
     "Supply",
     "System",
@@ -68,10 +75,12 @@ __all__ = [
     "heuristic",
     "maximum_utility",
     "measures",
+    "policy",
     "read_system",
     "read_workload",
     "simulate",
     "simulate_days",
+    "utility_at",
     "utility_ceiling",
     "with_affinity",
 ]

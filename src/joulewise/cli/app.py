@@ -13,6 +13,7 @@ import typer
 from joulewise._version import __version__
 from joulewise.cli import (
     check,
+    check_policy,
     compare,
     explain,
     export,
@@ -58,6 +59,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "new": new.new,
     "import": import_.import_,
     "check": check.check,
+    "check-policy": check_policy.check_policy,
     "run": run.run,
     "verify": verify.verify,
     "measure": measure.measure,

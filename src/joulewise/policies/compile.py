@@ -23,13 +23,18 @@ def guarded({names}):
 """
 
 
-def function_pointer(where: str, signature: Any, function: Callable[..., float]) -> Any:
-    """The function as kernels can call it, not-a-number where it raises; InputError when it cannot be compiled."""
+def function_pointer(where: str, signature: Any, function: Callable[..., float], **options: Any) -> Any:
+    """The function as kernels can call it, not-a-number where it raises; InputError when it cannot be compiled.
+
+    Options of Numba hold for the function itself.
+    """
     if "print" in function.__code__.co_names:
         found, advice = "prints, which compiled code cannot do from here", "take the print out"
         raise InputError(Problem(where, found, advice=advice))
     try:
-        return numba.cfunc(signature, **_OPTIONS)(_guarded(function) if _may_raise(function) else function)
+        return numba.cfunc(signature, **_OPTIONS)(
+            _guarded(function, options) if options or _may_raise(function) else function
+        )
     except Exception as error:  # numba raises all kinds, and any of them means that it cannot be compiled
         found = f"could not be compiled: {reason(error)}"
         advice = "use arithmetic and the math module only, and return a float"
@@ -44,10 +49,10 @@ def _may_raise(function: Callable[..., float]) -> bool:
     return raises or bool(code.co_freevars) or not is_known
 
 
-def _guarded(function: Callable[..., float]) -> Callable[..., float]:
+def _guarded(function: Callable[..., float], options: dict[str, Any]) -> Callable[..., float]:
     """The function with not-a-number in place of an exception, which compiled code could not pass on."""
     names = ", ".join(function.__code__.co_varnames[: function.__code__.co_argcount])
-    space: dict[str, Any] = {"inner": numba.njit(**_OPTIONS)(function), "nan": math.nan}
+    space: dict[str, Any] = {"inner": numba.njit(**_OPTIONS, **options)(function), "nan": math.nan}
     exec(_GUARD.format(names=names), space)
     guarded: Callable[..., float] = space["guarded"]
     return guarded

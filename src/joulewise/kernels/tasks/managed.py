@@ -10,6 +10,7 @@ from joulewise.kernels.layout import DROPPED, NOBODY, WAITING
 from joulewise.kernels.ledger import tariff_factor
 from joulewise.kernels.live_prices import MINUTE_S, record_prices
 from joulewise.kernels.pool import close_event
+from joulewise.kernels.tasks.assigned import offer, withdraw
 from joulewise.kernels.tasks.batch import (
     admit,
     count_left,
@@ -31,6 +32,7 @@ from joulewise.kernels.tasks.greedy import is_hopeless, map_greedily, map_under_
 from joulewise.kernels.tasks.live_prices import adjust_prices, first_prices
 from joulewise.kernels.tasks.machines import open_machines
 from joulewise.kernels.tasks.orders import map_in_order, permute, random_part
+from joulewise.kernels.tasks.outside import ask_outside
 from joulewise.kernels.tasks.preempt import preempt_for_newcomers
 from joulewise.kernels.tasks.renewed import map_renewed
 from joulewise.kernels.tasks.rolling import (
@@ -44,14 +46,18 @@ from joulewise.kernels.tasks.rolling import (
 )
 from joulewise.kernels.tasks.state import (
     ARRIVED,
+    ASSIGNED,
     AT_RANDOM,
     COUNTED,
     EFFECT,
     GREEDY,
+    HORIZON,
     LAST,
     LATE,
     ORIGIN,
+    PASSED,
     REGULAR,
+    SEEN,
     SLACK,
     SUFFERAGE,
     UNFIXED,
@@ -215,13 +221,15 @@ def finish(world, state):
 
 @inlined
 def count_event(clock, limits, now_s, is_regular):
-    """Note an event on the clock; returns the seconds since the last one, a minute for the first."""
+    """Note an event on the clock; before the first one a minute has passed."""
     clock.counts[COUNTED] += now_s > limits.start_s
     is_late = not is_regular and clock.instants[LAST] < now_s == clock.instants[EFFECT]
     clock.counts[LATE] += now_s > limits.start_s and is_late
     clock.instants[ORIGIN] = clock.instants[ORIGIN] if is_regular else now_s
     clock.counts[REGULAR] = clock.counts[REGULAR] + 1 if is_regular else 0
-    return now_s - clock.instants[LAST] if clock.instants[LAST] >= 0.0 else MINUTE_S
+    clock.counts[SEEN] = clock.counts[ARRIVED]
+    clock.instants[PASSED] = now_s - clock.instants[LAST] if clock.instants[LAST] >= 0.0 else MINUTE_S
+    clock.instants[LAST] = now_s
 
 
 @inlined
@@ -264,13 +272,16 @@ def open_mapping(world, state, now_s, effect_s, horizon_s):
         count_quotas(state.rolling, batch)
     if rules.by_type:
         open_queues(world, state)
+    elif rules.rule == ASSIGNED:
+        offer(batch)
     else:
         raise_sunk(batch, world.tasks)
 
 
 @inlined
-def decide(world, state, horizon_s):
+def decide(world, state):
     """Map the batch by the manager's rule."""
+    horizon_s = state.clock.instants[HORIZON]
     if world.rules.may_rise:
         map_renewed(world, state, horizon_s)
     elif world.rules.rule == GREEDY and world.limits.has_cap:
@@ -279,27 +290,76 @@ def decide(world, state, horizon_s):
         map_greedily(world, state, horizon_s)
     elif world.rules.rule == SUFFERAGE:
         map_by_sufferage(world, state, horizon_s)
+    elif world.rules.rule == ASSIGNED:
+        ask_outside(world.outside, world, state)
     else:
         map_in_order(world, state, horizon_s)
-    if world.rules.n_permuted > 1:
-        for m in range(state.machines.ready_s.size):
-            permute(world, state, m)
 
 
 @inlined
 def close_mapping(world, state, passed_s, effect_s):
     """Let prices follow what the event showed, and everything not planned wait again."""
     rules, batch = world.rules, state.batch
+    if rules.n_permuted > 1:
+        for m in range(state.machines.ready_s.size):
+            permute(world, state, m)
     if rules.program == WORTH:
         note_idle(state.rolling, state.machines, effect_s)
     elif rules.is_priced:
         adjust_prices(state.prices, world.limits, state.ledger, state.machines, passed_s, effect_s)
     if rules.by_type:
         batch.looked.size[0] = 0
+    elif rules.rule == ASSIGNED:
+        withdraw(batch)
     else:
         close_event(batch)
     if rules.postpones:
         postpone(world, state)
+
+
+@inlined
+def open_next(world, state, end_s):
+    """Go on to the next event up to an instant, and open it; returns whether there is one."""
+    clock = state.clock
+    skip_idle(world, state)
+    now_s, is_regular = next_instant(world, clock)
+    is_over = clock.counts[ARRIVED] == world.tasks.arrival_s.size and n_to_map(state) == 0
+    if not now_s < np.inf or now_s > end_s or is_over:
+        return False
+    count_event(clock, world.limits, now_s, is_regular)
+    if world.rules.program == WORTH:
+        fade(state.rolling, clock.instants[PASSED])
+    effect_s = bring_up(world, state, now_s)
+    clock.instants[HORIZON] = horizon_of(world, clock)
+    open_mapping(world, state, now_s, effect_s, clock.instants[HORIZON])
+    return True
+
+
+@inlined
+def close_last(world, state):
+    """Close the event that is open."""
+    instants = state.clock.instants
+    close_mapping(world, state, instants[PASSED], instants[EFFECT])
+    if world.rules.preempts:
+        preempt_for_newcomers(world, state, state.clock.counts[SEEN], instants[LAST])
+
+
+@kernel
+def open_next_event(world, state, end_s):
+    """As `open_next`, for who decides outside."""
+    return open_next(world, state, end_s)
+
+
+@kernel
+def close_last_event(world, state):
+    """As `close_last`, for who decides outside."""
+    close_last(world, state)
+
+
+@kernel
+def finish_run(world, state):
+    """As `finish`, for who decides outside."""
+    finish(world, state)
 
 
 @kernel
@@ -308,26 +368,11 @@ def map_managed(world, state, end_s, most_events, is_last):
 
     When `is_last`, no event comes after these, and the machines work off what is planned.
     """
-    clock, happened = state.clock, 0
-    while happened < most_events:
-        skip_idle(world, state)
-        now_s, is_regular = next_instant(world, clock)
-        is_over = clock.counts[ARRIVED] == world.tasks.arrival_s.size and n_to_map(state) == 0
-        if not now_s < np.inf or now_s > end_s or is_over:
-            break
+    happened = 0
+    while happened < most_events and open_next(world, state, end_s):
         happened += 1
-        n_before = clock.counts[ARRIVED]
-        passed_s = count_event(clock, world.limits, now_s, is_regular)
-        if world.rules.program == WORTH:
-            fade(state.rolling, passed_s)
-        effect_s = bring_up(world, state, now_s)
-        horizon_s = horizon_of(world, clock)
-        open_mapping(world, state, now_s, effect_s, horizon_s)
-        decide(world, state, horizon_s)
-        clock.instants[LAST] = now_s
-        close_mapping(world, state, passed_s, effect_s)
-        if world.rules.preempts:
-            preempt_for_newcomers(world, state, n_before, now_s)
+        decide(world, state)
+        close_last(world, state)
     if is_last:
         finish(world, state)
     return happened

@@ -18,7 +18,7 @@ from joulewise.kernels.tasks.rolling import Rolling
 from joulewise.kernels.tasks.type_queues import TypeQueues, empty_type_queues
 
 KILLED = 3
-GREEDY, IN_ORDER, AT_RANDOM, SUFFERAGE = 0, 1, 2, 3
+GREEDY, IN_ORDER, AT_RANDOM, SUFFERAGE, ASSIGNED = 0, 1, 2, 3, 4
 OPEN, AS_ASKED, AS_LISTED = 0, 1, 2
 SLACK = 1e-12
 
@@ -112,17 +112,18 @@ class Batch(NamedTuple):
 
 @record
 class ManagerClock(NamedTuple):
-    """State: instants are [origin, effect of the last event, that event, given mapping time], counts are
-    [regular event, tasks arrived, tasks unfixed, events with work, events in the counted window, late ones of them].
+    """State: instants are [origin, effect of the last event, that event, given mapping time, seconds from the event
+    before to the last one, horizon of that one], counts are [regular event, tasks arrived, tasks unfixed, events with
+    work, events in the counted window, late ones of them, tasks that had arrived before the last event].
     """
 
     instants: NDArray[np.float64]
     counts: NDArray[np.int64]
 
 
-ORIGIN, EFFECT, LAST, MAPPING = 0, 1, 2, 3
+ORIGIN, EFFECT, LAST, MAPPING, PASSED, HORIZON = 0, 1, 2, 3, 4, 5
 NO_EVENT_S = -1.0
-REGULAR, ARRIVED, UNFIXED, WORKED, COUNTED, LATE = 0, 1, 2, 3, 4, 5
+REGULAR, ARRIVED, UNFIXED, WORKED, COUNTED, LATE, SEEN = 0, 1, 2, 3, 4, 5, 6
 
 
 @record
@@ -159,7 +160,7 @@ def new_batch(
 
 def new_clock() -> ManagerClock:
     """Before everything."""
-    return ManagerClock(np.array([0.0, 0.0, NO_EVENT_S, 0.0]), np.array([-1, 0, 0, 0, 0, 0], np.int64))
+    return ManagerClock(np.array([0.0, 0.0, NO_EVENT_S, 0.0, 0.0, 0.0]), np.array([-1, 0, 0, 0, 0, 0, 0], np.int64))
 
 
 def new_broken(n: int) -> Broken:
@@ -177,7 +178,8 @@ class ManagedWorld(NamedTuple):
     rules and limits of the manager.
 
     By task, `stretch` is its true time over the estimated one and `place` that in the policy's order; `option_at` is
-    the option of a task type, machine type and P-state, or NOBODY.
+    the option of a task type, machine type and P-state, or NOBODY. `outside` is compiled code of a user that assigns or
+    values, or nobody.
     """
 
     tasks: Tasks
@@ -194,6 +196,7 @@ class ManagedWorld(NamedTuple):
     option_at: NDArray[np.int64]
     standing: Standing
     downtimes: Downtimes
+    outside: Any
 
 
 @record

@@ -166,3 +166,8 @@ _ROWS = (
 )  # fmt: skip
 
 POLICIES = {policy.name: policy for policy in _ROWS}
+
+BY_HAND = Policy(
+    "by-hand", "By hand", "batch", "Whoever steps through the events assigns the tasks.", "ours", rule="assigned"
+)
+"""The policy of a session, which is asked for nothing."""

@@ -141,6 +141,9 @@ def _problems(manager: Manager, n_days: int) -> Iterator[Problem]:
         yield Problem("manager.groups", f"found {manager.groups}", "must be 1 day by day", "simulate all days at once")
     if manager.preempts:
         yield Problem("manager.preempts", "found true", "must be false day by day", "simulate all days at once")
+    if manager.policy.rule == "assigned":
+        found, allowed = f"found {manager.policy.name}, a policy of your own", "tasks have other numbers every day"
+        yield Problem("manager.policy", found, allowed, "simulate all days at once")
     if manager.mapping_time == "given" and any(manager.mapping_model[1:]):
         found = "found a mapping time that depends on the number of tasks"
         allowed = "day by day, how many will have arrived at the next event is not known"

@@ -12,33 +12,41 @@ from typing import Any
 
 import numpy as np
 
-from joulewise.errors import Problem, raise_if_any
+from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.kernels.layout import NOBODY, Options, empty_plan
 from joulewise.kernels.linear import REASONS, SOLVED
 from joulewise.kernels.live_prices import Gains
 from joulewise.kernels.tasks import energy, rolling, state
 from joulewise.kernels.tasks.live_prices import new_prices
 from joulewise.kernels.tasks.machines import Downtimes, Standing, new_machines
-from joulewise.kernels.tasks.managed import map_managed
+from joulewise.kernels.tasks.managed import close_last_event, finish_run, map_managed, open_next_event
+from joulewise.kernels.tasks.outside import Nobody
 from joulewise.kernels.tasks.state import ManagedState, ManagedWorld
 from joulewise.model.allocation import Allocation, BrokenRuns
 from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.world import World
 from joulewise.policies.layout import layout_of
+from joulewise.policies.own import Asking, Own
 from joulewise.policies.tasks.objectives import UTILITY, UTILITY_PER_ENERGY
 from joulewise.policies.tasks.policy import Policy
 from joulewise.policies.tasks.weights import highest_energy_j, highest_value, least_energy_j
 from joulewise.simulate.tasks.dropping import load_by_type, thresholds
+from joulewise.simulate.tasks.event import ASSIGNMENT, Event
 from joulewise.simulate.tasks.manager import Manager, rising_problems
+from joulewise.simulate.tasks.outside import outside_of, raise_fault
 from joulewise.simulate.tasks.values import rising_value, unsolved_program, usable_value
 
 _map_managed: Any = map_managed
+_open_next_event: Any = open_next_event
+_close_last_event: Any = close_last_event
+_finish_run: Any = finish_run
 
 _RULES = {
     "greedy": state.GREEDY,
     "in-order": state.IN_ORDER,
     "at-random": state.AT_RANDOM,
     "sufferage": state.SUFFERAGE,
+    "assigned": state.ASSIGNED,
 }
 _FILTERS = {"none": energy.NO_FILTER, "fair-share": energy.FAIR_SHARE, "adaptive": energy.ADAPTIVE}
 _PROGRAMS = {None: rolling.NO_PROGRAM, "makespan": rolling.MAKESPAN, "worth": rolling.WORTH}
@@ -80,16 +88,14 @@ def manage(world: World, manager: Manager, seed: int = 0, trial: int = 0, n_reco
     began = time.perf_counter()
     engine.run(world.workload.end_s)
     mapping_s = time.perf_counter() - began
-    worked, counted, late = engine.state.clock.counts[[state.WORKED, state.COUNTED, state.LATE]].tolist()
-    prices = engine.state.prices.path[:worked]
-    return Managed(engine.allocation(), worked, counted, late, mapping_s, prices, engine.quotas())
+    return engine.managed(mapping_s)
 
 
 def start(world: World, manager: Manager, seed: int = 0, trial: int = 0, n_recorded: int = 0) -> Engine:
     """An engine that has simulated nothing yet; InputError when world and manager do not fit."""
     raise_if_any(managed_problems(world, manager))
     engine = Engine(world, manager, _seed64(seed, trial, manager), n_recorded)
-    engine.run(_BEFORE_ALL_S, is_last=False)  # compiles, or loads what was compiled, without simulating anything
+    engine.warm_up()
     return engine
 
 
@@ -102,20 +108,47 @@ class Engine:
     """The arrays of one run, and the kernel that works on them."""
 
     def __init__(self, world: World, manager: Manager, seed64: int, n_recorded: int = 0) -> None:
-        self.policy, self.is_measured = manager.policy, manager.mapping_time == "measured"
+        self.day, self.policy, self.is_measured = world, manager.policy, manager.mapping_time == "measured"
+        self.rng = np.random.default_rng(seed64)
         self.world = _managed_world(world, manager, seed64)
         self.state = _new_state(world, manager, self.world, n_recorded)
+        self.own = manager.policy.own
+        self.world = self.world._replace(outside=outside_of(world, manager.policy, self.world, self.state))
 
     def run(self, end_s: float, *, is_last: bool = True) -> None:
         """Let events happen up to an instant; after the last ones the machines work off what is planned."""
-        if self.is_measured:
-            while self._call(end_s, 1, is_last=False):
-                pass
-        self._call(end_s, _ALL_EVENTS, is_last=is_last)
+        if self.own is not None:
+            self._ask(self.own, end_s)
+            return
+        self._go(end_s, is_last=is_last)
         if self.state.batch.n_rises[0]:
             raise rising_value(self.policy)
         if (status := int(self.state.rolling.program.status[0])) != SOLVED:
             raise unsolved_program(self.policy, REASONS[status])
+
+    def _go(self, end_s: float, *, is_last: bool = True) -> None:
+        """Let the kernel go on; where mapping is measured, event by event."""
+        if self.is_measured:
+            while self._call(end_s, 1, is_last=False):
+                pass
+        self._call(end_s, _ALL_EVENTS, is_last=is_last)
+
+    def _ask(self, own: Own, end_s: float) -> None:
+        """Let a user's own policy assign at all events."""
+        asking = Asking(own)
+        with asking.begun(self.day):
+            if own.is_compiled:
+                self._go(end_s)
+                raise_fault(self.world.outside, own, self.day.system.n_machines)
+                return
+            for event in self.events():
+                answer = asking.ask(event, event.place)
+                rows = answer.rows(ASSIGNMENT)
+                if len(rows):
+                    try:
+                        event.assign(*rows.T)
+                    except InputError as error:
+                        raise answer.error(error.problems[0].found, error.problems[0].advice) from error
 
     def _call(self, end_s: float, n_events: int, *, is_last: bool) -> int:
         """Let this many events happen, and remember how long that took."""
@@ -130,6 +163,34 @@ class Engine:
         ahead.state = copy.deepcopy(self.state)
         ahead._call(_BEFORE_ALL_S, 0, is_last=True)
         return ahead
+
+    def warm_up(self) -> None:
+        """Compile, or load what was compiled, without simulating anything."""
+        if self.policy.rule != "assigned" or (self.own is not None and self.own.is_compiled):
+            self._call(_BEFORE_ALL_S, 0, is_last=False)
+            return
+        ahead = copy.deepcopy(self.state)
+        _open_next_event(self.world, ahead, _BEFORE_ALL_S)
+        Event(self.day, self.world, ahead, 0, self.rng).assign([], [])
+        _close_last_event(self.world, ahead)
+        _finish_run(self.world, ahead)
+
+    def events(self) -> Iterator[Event]:
+        """The events of the window, one after the other; each is open until the next one is asked for."""
+        number, clock = 0, self.state.clock
+        while _open_next_event(self.world, self.state, self.day.workload.end_s):
+            began = time.perf_counter()
+            yield Event(self.day, self.world, self.state, number, self.rng)
+            clock.instants[state.MAPPING] = time.perf_counter() - began
+            _close_last_event(self.world, self.state)
+            number += 1
+        _finish_run(self.world, self.state)
+
+    def managed(self, mapping_s: float) -> Managed:
+        """What was done, which took so long."""
+        worked, counted, late = self.state.clock.counts[[state.WORKED, state.COUNTED, state.LATE]].tolist()
+        prices = self.state.prices.path[:worked]
+        return Managed(self.allocation(), worked, counted, late, mapping_s, prices, self.quotas())
 
     def quotas(self) -> Counts:
         """How many tasks were to go where at each recorded event, as [event, task type, machine type, P-state]."""
@@ -166,6 +227,7 @@ def _managed_world(world: World, manager: Manager, seed64: int) -> ManagedWorld:
         option_at=_option_at(options, world.system.etc_s.shape),
         standing=_standing(world),
         downtimes=_downtimes(world),
+        outside=Nobody(),
     )
 
 
@@ -202,10 +264,10 @@ def managed_problems(world: World, manager: Manager) -> Iterator[Problem]:
         yield Problem("manager.policy", found, "must be a batch policy", "use one such as max-max-upt")
     if work.rise_s is not None:
         yield from rising_problems(policy)
-    may_wait = supply.is_limited or manager.only_worthwhile
+    may_wait = supply.is_limited or manager.only_worthwhile or policy.holds_back
     if may_wait and not math.isfinite(work.end_s):
         found = "found a counted window without an end"
-        why = "must end where a budget, a cap or declined choices may keep tasks waiting without end"
+        why = "must end where a budget, a cap, declined choices or a policy of your own may keep tasks waiting"
         yield Problem("workload", found, why, "set its end")
     if supply.cap_w is not None and (work.stretch is not None or world.outages.machine.size):
         found = "found a power cap in a world with uncertain times or failures"
@@ -329,9 +391,9 @@ def _rules(world: World, manager: Manager, seed64: int) -> state.Rules:
     is_sure = world.workload.stretch is None and world.outages.machine.size == 0
     is_certain = is_sure and not manager.preempts  # a machine whose task is suspended may be free sooner
     drops_by_idle, postpones = manager.dropping_by == "idle", manager.postponing == "next-day"
-    is_split, at_random = manager.policy.program == "makespan", manager.policy.rule == "at-random"
+    is_split, by_lot = manager.policy.program == "makespan", manager.policy.rule in ("at-random", "assigned")
     by_type, may_rise = _goes_by_type(manager.policy), _may_rise(world, manager.policy)
-    drops_at_once = is_split or at_random or any(model[1:]) or drops_by_idle or postpones or manager.follows_load
+    drops_at_once = is_split or by_lot or any(model[1:]) or drops_by_idle or postpones or manager.follows_load
     seen = manager.policy.objective or UTILITY
     return state.Rules(
         rule=_RULES[manager.policy.rule],

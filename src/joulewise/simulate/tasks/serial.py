@@ -29,7 +29,7 @@ from joulewise.policies.tasks.objectives import UTILITY
 from joulewise.policies.tasks.policy import Policy
 from joulewise.rng import generator
 from joulewise.simulate.tasks.dropping import thresholds
-from joulewise.simulate.tasks.managed import manage, needs_managing
+from joulewise.simulate.tasks.managed import Managed, manage, needs_managing
 from joulewise.simulate.tasks.manager import Manager, group_problems, uses_managed_engine
 from joulewise.simulate.tasks.values import rising_value, usable_value
 
@@ -61,10 +61,7 @@ def simulate(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> O
     if manager.groups > 1:
         return _simulate_groups(world, manager, seed, trial)
     if uses_managed_engine(manager) or needs_managing(world):
-        done = manage(world, manager, seed, trial)
-        has_grid = manager.mapping_arrivals is None and manager.mapping_time == "free"
-        n_counted = counted_events(world, manager, done.allocation) if has_grid else done.n_counted_events
-        return Outcome(done.allocation, done.n_mapping_events, n_counted, done.mapping_s, done.n_late_events)
+        return outcome_of(world, manager, manage(world, manager, seed, trial))
     plan = empty_plan(world.workload.n_tasks)
     run_until = _runner(world, manager, plan, seed, trial)
     run_until(_BEFORE_ALL_S)  # compiles, or loads what was compiled, without simulating anything
@@ -74,6 +71,13 @@ def simulate(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> O
     allocation = Allocation(*plan)
     n_late = late_events(world, manager)
     return Outcome(allocation, n_events, counted_events(world, manager, allocation), mapping_s, n_late)
+
+
+def outcome_of(world: World, manager: Manager, done: Managed) -> Outcome:
+    """What the managed engine did, with the events that it skipped."""
+    has_grid = manager.mapping_arrivals is None and manager.mapping_time == "free"
+    n_counted = counted_events(world, manager, done.allocation) if has_grid else done.n_counted_events
+    return Outcome(done.allocation, done.n_mapping_events, n_counted, done.mapping_s, done.n_late_events)
 
 
 def _simulate_groups(world: World, manager: Manager, seed: int, trial: int) -> Outcome:

@@ -106,7 +106,7 @@ class ManagedKind(Kind):
     def draws(self, decision: Part, folder: Path) -> bool:
         """Whether the policy draws machines."""
         policy = policy_of(decision.parameters.policy, folder)
-        return policy.picks is not None or policy.rule == "at-random"
+        return policy.picks is not None or policy.rule in ("at-random", "assigned")
 
     def identity_of(self, name: str) -> str | None:
         """What stands in keys for a heuristic of an installed package."""

@@ -1,0 +1,196 @@
+"""A user's own policy in plain Python: asked at every event, watched over, and its answers checked.
+
+It is a function of an event, or a class of which every run has an instance: `start(world)`, where there is one, then
+`decide(event)` at every event. Systems differ in what an event shows and in which columns an answer has.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import inspect
+import io
+import reprlib
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from joulewise.errors import InputError, Problem
+from joulewise.model.arrays import Counts
+from joulewise.units import roughly
+
+TIME_LIMIT_S = 600.0
+"""How long a run may take unless the policy says otherwise."""
+
+_AGAIN_S = 1.0
+"""A policy that holds off its interruption is interrupted again after so long."""
+
+Decide = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Own:
+    """A function of an event, or a class, that decides; runs of it that take longer than the limit fail.
+
+    One that `is_compiled` is called by the kernels, and asked by nobody else.
+    """
+
+    code: Callable[..., Any]
+    time_limit_s: float = TIME_LIMIT_S
+    is_compiled: bool = False
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return f"policy {getattr(self.code, '__name__', 'of your own')}"
+
+
+class Answer:
+    """What a policy said at one event; messages show it as it was."""
+
+    def __init__(self, where: str, returned: Any) -> None:
+        self.where, self.returned = where, returned
+
+    def rows(self, columns: Sequence[str]) -> Counts:
+        """The answer as whole numbers with these columns, one row for each assignment."""
+        n = len(columns)
+        if self.returned is None:
+            return np.empty((0, n), np.int64)
+        try:
+            is_columns = isinstance(self.returned, tuple) and len(self.returned) == n
+            table = np.stack(np.broadcast_arrays(*map(_line, self.returned)), 1) if is_columns else self.returned
+            table = np.asarray(table)
+        except (TypeError, ValueError):
+            table = np.empty(0, object)
+        if table.size == 0 and table.dtype != object:
+            return np.empty((0, n), np.int64)
+        if table.dtype.kind not in "iuf" or table.ndim != 2 or table.shape[1] != n:
+            raise self.error(f"must be None, {n} columns or an array with {n} columns ({', '.join(columns)})")
+        if not (np.abs(table) < 2**53).all() or (table != np.floor(table)).any():
+            raise self.error(f"must be whole numbers ({', '.join(columns)})")
+        return table.astype(np.int64)
+
+    def error(self, allowed: str, advice: str = "") -> InputError:
+        """The error of an answer that is none."""
+        return InputError(Problem(self.where, f"returned {shortened(self.returned)}", allowed, advice))
+
+
+def shortened(value: Any) -> str:
+    """A value in a few words on one line."""
+    return " ".join(_SHORT.repr(value).split())
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxother = _SHORT.maxstring = 120
+
+
+def _line(column: Any) -> Any:
+    values = np.asarray(column)
+    if values.ndim > 1:
+        raise ValueError("a column has one dimension")
+    return np.atleast_1d(values)
+
+
+class Asking:
+    """A run of a policy: an instance of its own where it is a class, and what was printed so far."""
+
+    def __init__(self, own: Own) -> None:
+        self.own, self.where, self._printed = own, f"{own.name}, before the first event", io.StringIO()
+        self._decide: Decide = own.code
+
+    def ask(self, event: Any, place: str) -> Answer:
+        """What the policy says at an event; InputError when it raises."""
+        self.where = f"{self.own.name}, {place}"
+        with self._heard():
+            return Answer(self.where, self._called(self._decide, event))
+
+    @contextmanager
+    def begun(self, world: Any) -> Iterator[None]:
+        """Begin in a world, let the run end with an InputError when it takes too long, and tell what was printed."""
+        thread, is_late, is_done = threading.get_ident(), threading.Event(), threading.Event()
+        watching = (thread, is_late, is_done, self.own.time_limit_s)
+        watch = threading.Thread(target=_interrupt_late, args=watching, daemon=True)
+        watch.start()
+        try:
+            self._start(world)
+            yield
+        except _TimeUpError:
+            pass
+        finally:
+            _end(watch, thread, is_done)
+        if is_late.is_set():
+            found = f"the run was not over after {roughly(self.own.time_limit_s)}"
+            raise InputError(Problem(self.where, found, advice="make it faster, or raise its time_limit_s"))
+        self._tell_printed()
+
+    def _start(self, world: Any) -> None:
+        """Make the instance that is asked, where the policy is a class."""
+        if not inspect.isclass(self.own.code):
+            return
+        with self._heard():
+            instance = self._called(self.own.code)
+            self._decide = instance.decide
+            if hasattr(instance, "start"):
+                self._called(instance.start, world)
+
+    def _tell_printed(self) -> None:
+        if printed := self._printed.getvalue().strip():
+            first, *more = printed.splitlines()
+            others = f" (and {len(more)} more lines)" if more else ""
+            warnings.warn(f"{self.own.name} printed: {shortened(first)}{others}", stacklevel=2)
+
+    @contextmanager
+    def _heard(self) -> Iterator[None]:
+        """Keep what is printed from where results are printed."""
+        with redirect_stdout(self._printed), redirect_stderr(self._printed):
+            yield
+
+    def _called(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except InputError as error:
+            raise InputError(*(Problem(self.where, str(one)) for one in error.problems)) from error
+        except (Exception, SystemExit) as error:
+            found = f"raised {type(error).__name__}: {' '.join(str(error).split())} ({_place_of(error, self.own)})"
+            raise InputError(Problem(self.where, found, advice="fix the policy")) from error
+
+
+class _TimeUpError(BaseException):
+    """A policy took too long; no `except Exception` of its own catches this."""
+
+
+def _interrupt_late(thread: int, is_late: threading.Event, is_done: threading.Event, limit_s: float) -> None:
+    """Raise in a thread, after the limit and again and again, until it is done."""
+    while not is_done.wait(limit_s):
+        is_late.set()
+        _raise_in(thread, _TimeUpError)
+        limit_s = _AGAIN_S
+
+
+def _end(watch: threading.Thread, thread: int, is_done: threading.Event) -> None:
+    """Stop watching, and take back what was raised but has not arrived."""
+    while True:
+        try:
+            is_done.set()
+            watch.join()
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
+            return
+        except _TimeUpError:
+            continue
+
+
+def _raise_in(thread: int, error: type[BaseException]) -> None:
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
+
+
+def _place_of(error: BaseException, own: Own) -> str:
+    """The line of the user's file that an error comes from; the last one of all if there is none."""
+    frames, file = traceback.extract_tb(error.__traceback__), inspect.getsourcefile(own.code)
+    last = next((frame for frame in reversed(frames) if frame.filename == file), frames[-1])
+    return f"{Path(last.filename).name}, line {last.lineno}"
