@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from joulewise.kernels.events import event_at_or_after
-from joulewise.kernels.jit import kernel, shared
+from joulewise.kernels.jit import inlined, kernel, shared
 from joulewise.kernels.jobs.energy import open_cap, take_nodes, use_energy
 from joulewise.kernels.jobs.greedy import drop_hopeless, greedy_pass
 from joulewise.kernels.jobs.live_prices import adjust_job_prices, open_prices
@@ -108,11 +108,10 @@ def is_time_to_map(rules, site, now_s):
     )
 
 
-@kernel
-def run_jobs(run, latest_s):
-    """Let jobs of a `JobState` come, wait, run and end until an instant, or until nothing happens any more."""
+@shared
+def open_next(run, now_s, is_stuck, latest_s):
+    """Let things happen up to the next event that has jobs to map; returns its instant, inf if none is in time."""
     rules, book, site = run.rules, run.book, run.site
-    now_s, last_s, is_stuck = 0.0, 0.0, site.counts[WORKED] < 0
     if site.counts[OPENED] == 0:
         open_cap(run.limits, book, run.until_s)
         open_outages(book, run.outages)
@@ -120,7 +119,7 @@ def run_jobs(run, latest_s):
     while True:
         now_s = next_instant(run, now_s, is_stuck)
         if not now_s < latest_s:
-            break
+            return np.inf
         for r in range(book.size.size):
             forget_before(book, r, now_s)
         end_jobs(run, now_s)
@@ -130,24 +129,48 @@ def run_jobs(run, latest_s):
         site.counts[FREED] = 0
         start_held(run, now_s)
         admit_ready(run, now_s)
-        if not is_time_to_map(rules, site, now_s) or n_waiting(run) == 0:
-            continue
-        if rules.interval_s < np.inf:
-            site.counts[EVENT] = event_at_or_after(now_s, rules.interval_s)
-        if rules.is_unaware:
-            extend_overruns(run, now_s)
-        site.counts[WORKED] += 1
-        last_s = now_s
-        next_s = (site.counts[EVENT] + 1) * rules.interval_s if rules.interval_s < np.inf else now_s
+        if is_time_to_map(rules, site, now_s) and n_waiting(run) > 0:
+            break
+    if rules.interval_s < np.inf:
+        site.counts[EVENT] = event_at_or_after(now_s, rules.interval_s)
+    if rules.is_unaware:
+        extend_overruns(run, now_s)
+    site.counts[WORKED] += 1
+    return now_s
+
+
+@inlined
+def horizon_s(rules, site, now_s):
+    """The next event after one that goes on, or now where events are unforeseen."""
+    return (site.counts[EVENT] + 1) * rules.interval_s if rules.interval_s < np.inf else now_s
+
+
+@shared
+def close_event(run, n_mapped, now_s, latest_s):
+    """Let newcomers preempt; returns whether nothing moves any more unless something comes from outside."""
+    site = run.site
+    if run.rules.preempts:
+        preempt_for_newcomers(run, now_s)
+        close_queue(site, run.plan)
+    site.counts[NEW] = 0
+    return latest_s == np.inf and n_mapped + site.running.size[0] + site.counts[HELD] == 0
+
+
+@kernel
+def run_jobs(run, latest_s):
+    """Let jobs of a `JobState` come, wait, run and end until an instant, or until nothing happens any more."""
+    rules, site = run.rules, run.site
+    now_s, last_s, is_stuck = 0.0, 0.0, site.counts[WORKED] < 0
+    while True:
+        now_s = open_next(run, now_s, is_stuck, latest_s)
+        if now_s == np.inf:
+            break
+        last_s, next_s = now_s, horizon_s(rules, site, now_s)
         if rules.rule == GREEDY:
             n_mapped = map_greedily(run, now_s, next_s)
         else:
             n_mapped = map_in_order(run, now_s, next_s)
-        if rules.preempts:
-            preempt_for_newcomers(run, now_s)
-            close_queue(site, run.plan)
-        is_stuck = latest_s == np.inf and n_mapped + site.running.size[0] + site.counts[HELD] == 0
-        site.counts[NEW] = 0
+        is_stuck = close_event(run, n_mapped, now_s, latest_s)
     if rules.rule == GREEDY:
         drop_hopeless(run, last_s)
     return site.counts[WORKED]
