@@ -13,16 +13,20 @@ from joulewise.kernels.jit import inlined, kernel, shared
 from joulewise.kernels.jobs.energy import open_cap, take_nodes, use_energy
 from joulewise.kernels.jobs.greedy import drop_hopeless, greedy_pass
 from joulewise.kernels.jobs.live_prices import adjust_job_prices, open_prices
-from joulewise.kernels.jobs.mapping import close_queue, map_in_order
+from joulewise.kernels.jobs.mapping import close_queue, map_in_order, open_queue, settle_queue
 from joulewise.kernels.jobs.outages import change_nodes, next_change, open_outages, renew_held
 from joulewise.kernels.jobs.preempt import preempt_for_newcomers
 from joulewise.kernels.jobs.state import (
+    ASSIGNED,
     EVENT,
     FREED,
     GREEDY,
     HELD,
+    N_HELD,
+    N_QUEUED,
     NEW,
     OPENED,
+    QUEUED,
     WORKED,
     admit_ready,
     begin,
@@ -156,21 +160,44 @@ def close_event(run, n_mapped, now_s, latest_s):
     return latest_s == np.inf and n_mapped + site.running.size[0] + site.counts[HELD] == 0
 
 
+@shared
+def open_assigned(run, now_s):
+    """Let somebody else decide: note how many wait, and for how many nodes are held already."""
+    counts = run.site.counts
+    open_queue(run, now_s)
+    counts[N_HELD], counts[N_QUEUED] = counts[HELD], counts[QUEUED]
+
+
+@shared
+def close_assigned(run, latest_s):
+    """Close the event that somebody else has decided, if one is open; as `close_event`."""
+    site, now_s = run.site, run.site.now_s[0]
+    settle_queue(run, site.counts[N_HELD], now_s, horizon_s(run.rules, site, now_s))
+    return close_event(run, site.counts[N_QUEUED] - site.counts[QUEUED], now_s, latest_s)
+
+
 @kernel
 def run_jobs(run, latest_s):
-    """Let jobs of a `JobState` come, wait, run and end until an instant, or until nothing happens any more."""
+    """Let jobs of a `JobState` come, wait, run and end until an instant, or until nothing happens any more.
+
+    Where events are decided outside, until one is open: returns whether that is so. The next call closes it.
+    """
     rules, site = run.rules, run.site
-    now_s, last_s, is_stuck = 0.0, 0.0, site.counts[WORKED] < 0
+    is_stuck = close_assigned(run, latest_s) if rules.rule == ASSIGNED else False
     while True:
-        now_s = open_next(run, now_s, is_stuck, latest_s)
+        now_s = open_next(run, site.now_s[0], is_stuck, latest_s)
         if now_s == np.inf:
             break
-        last_s, next_s = now_s, horizon_s(rules, site, now_s)
-        if rules.rule == GREEDY:
+        site.now_s[0] = now_s
+        next_s = horizon_s(rules, site, now_s)
+        if rules.rule == ASSIGNED:
+            open_assigned(run, now_s)
+            return True
+        elif rules.rule == GREEDY:
             n_mapped = map_greedily(run, now_s, next_s)
         else:
             n_mapped = map_in_order(run, now_s, next_s)
         is_stuck = close_event(run, n_mapped, now_s, latest_s)
     if rules.rule == GREEDY:
-        drop_hopeless(run, last_s)
-    return site.counts[WORKED]
+        drop_hopeless(run, site.now_s[0])
+    return False

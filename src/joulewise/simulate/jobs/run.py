@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,13 +11,15 @@ import numpy as np
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.kernels.draws import draws_of
+from joulewise.kernels.jit import prepared
+from joulewise.kernels.jobs import assigned
 from joulewise.kernels.jobs.energy import new_job_ledger
 from joulewise.kernels.jobs.events import run_jobs
 from joulewise.kernels.jobs.layout import JobPlan, empty_job_plan
 from joulewise.kernels.jobs.outages import Broken
 from joulewise.kernels.jobs.pool import new_job_pool
 from joulewise.kernels.jobs.run import JobState
-from joulewise.kernels.jobs.state import new_site
+from joulewise.kernels.jobs.state import QUEUED, WORKED, new_site
 from joulewise.model.arrays import Bools, Floats, Ints
 from joulewise.model.jobs import NO_JOB, Fate, JobAllocation, JobWorld, Pieces
 from joulewise.policies.jobs.compile import compiled_objective, compiled_order
@@ -25,6 +28,7 @@ from joulewise.policies.jobs.orders import BY_ARRIVAL, UTILITY
 from joulewise.rng import generator
 from joulewise.simulate.jobs import arrays as job_arrays
 from joulewise.simulate.jobs.backfill import backfill, can_backfill_fast
+from joulewise.simulate.jobs.event import JobEvent
 from joulewise.simulate.jobs.misfits import job_misfits
 from joulewise.simulate.jobs.scheduler import Scheduler
 
@@ -60,9 +64,8 @@ def simulate_jobs(world: JobWorld, scheduler: Scheduler, seed: int = 0, trial: i
     engine = JobEngine(world, scheduler, seed, trial)
     engine.run(_BEFORE_ALL_S)  # compiles, or loads what was compiled, without simulating anything
     began = time.perf_counter()
-    n_events = engine.run(world.jobs.work.end_s)
-    mapping_s = time.perf_counter() - began
-    return JobOutcome(engine.allocation(), n_events, mapping_s, engine.prices.path[:n_events])
+    engine.run(world.jobs.work.end_s)
+    return engine.outcome(time.perf_counter() - began)
 
 
 class JobEngine:
@@ -90,11 +93,30 @@ class JobEngine:
 
     def run(self, end_s: float) -> int:
         """Let events happen up to an instant; returns how many mapping events had work so far."""
-        n_events = int(_run_jobs(self.state, end_s))
+        _run_jobs(self.state, end_s)
         if self.pool.n_rises[0]:
             found = "its value rose with waiting in this run, although it was declared falls_with_time"
             raise InputError(Problem(f"policy {self.name}", found, advice="leave falls_with_time out"))
-        return n_events
+        return self.n_events
+
+    def events(self) -> Iterator[JobEvent]:
+        """The events with jobs to map, one after the other; each is open until the next one is asked for."""
+        state, latest_s = self.state, self.world.jobs.work.end_s
+        go_on = prepared(_run_jobs, state, latest_s)
+        rows, fates, starts_s = np.empty((0, 2), np.int64), np.empty(0, np.int64), np.empty(0)
+        place_all = prepared(assigned.place_all, state, rows, assigned.START, fates, starts_s)
+        while go_on(state, latest_s):
+            if state.site.counts[QUEUED]:
+                yield JobEvent(self.world, state, place_all, self.n_events - 1)
+
+    def outcome(self, mapping_s: float = 0.0) -> JobOutcome:
+        """What was done so far, which took so long."""
+        return JobOutcome(self.allocation(), self.n_events, mapping_s, self.prices.path[: self.n_events])
+
+    @property
+    def n_events(self) -> int:
+        """How many mapping events had work so far."""
+        return int(self.state.site.counts[WORKED])
 
     def allocation(self) -> JobAllocation:
         """What was decided so far."""
