@@ -51,6 +51,21 @@ class Own:
         return f"policy {getattr(self.code, '__name__', 'of your own')}"
 
 
+def own_of(code: Callable[..., Any], time_limit_s: float) -> Own:
+    """A function decide(event), or a class with decide(self, event); InputError for anything else."""
+    own = Own(code, time_limit_s)
+    if not time_limit_s > 0:
+        raise InputError(Problem(own.name, f"found the time limit {time_limit_s} s", "must be above 0 s"))
+    decide = getattr(code, "decide", None) if inspect.isclass(code) else code
+    if decide is None:
+        raise InputError(Problem(own.name, "found a class without decide", advice="give it decide(self, event)"))
+    n_expected = 2 if inspect.isclass(code) else 1
+    if len(parameters := inspect.signature(decide).parameters) != n_expected:
+        found, allowed = f"found the parameters ({', '.join(parameters)})", "must be decide(event)"
+        raise InputError(Problem(own.name, found, allowed))
+    return own
+
+
 class Answer:
     """What a policy said at one event; messages show it as it was."""
 

@@ -11,6 +11,7 @@ import numpy as np
 from joulewise.kernels.jit import inlined, kernel, shared
 from joulewise.kernels.jobs.layout import RAN, WAITING
 from joulewise.kernels.jobs.mapping import allowed_start, give_nodes
+from joulewise.kernels.jobs.state import LAST
 from joulewise.kernels.jobs.timetable import free_at
 from joulewise.kernels.layout import NOBODY
 
@@ -57,7 +58,7 @@ def place_all(run, rows, how, fates, starts_s):
 
     Notes what becomes of each, and when it starts.
     """
-    now_s = run.site.now_s[0]
+    now_s = run.site.instants[LAST]
     for row in range(fates.size):
         i, option = rows[row, 0], rows[row, 1]
         fates[row], starts_s[row] = place(run, i, option, how != START, now_s)

@@ -22,6 +22,8 @@ from joulewise.kernels.jobs.state import (
     FREED,
     GREEDY,
     HELD,
+    HORIZON,
+    LAST,
     N_HELD,
     N_QUEUED,
     NEW,
@@ -171,8 +173,8 @@ def open_assigned(run, now_s):
 @shared
 def close_assigned(run, latest_s):
     """Close the event that somebody else has decided, if one is open; as `close_event`."""
-    site, now_s = run.site, run.site.now_s[0]
-    settle_queue(run, site.counts[N_HELD], now_s, horizon_s(run.rules, site, now_s))
+    site, now_s = run.site, run.site.instants[LAST]
+    settle_queue(run, site.counts[N_HELD], now_s, site.instants[HORIZON])
     return close_event(run, site.counts[N_QUEUED] - site.counts[QUEUED], now_s, latest_s)
 
 
@@ -185,19 +187,19 @@ def run_jobs(run, latest_s):
     rules, site = run.rules, run.site
     is_stuck = close_assigned(run, latest_s) if rules.rule == ASSIGNED else False
     while True:
-        now_s = open_next(run, site.now_s[0], is_stuck, latest_s)
+        now_s = open_next(run, site.instants[LAST], is_stuck, latest_s)
         if now_s == np.inf:
             break
-        site.now_s[0] = now_s
         next_s = horizon_s(rules, site, now_s)
+        site.instants[LAST], site.instants[HORIZON] = now_s, next_s
         if rules.rule == ASSIGNED:
             open_assigned(run, now_s)
             return True
-        elif rules.rule == GREEDY:
+        if rules.rule == GREEDY:
             n_mapped = map_greedily(run, now_s, next_s)
         else:
             n_mapped = map_in_order(run, now_s, next_s)
         is_stuck = close_event(run, n_mapped, now_s, latest_s)
     if rules.rule == GREEDY:
-        drop_hopeless(run, site.now_s[0])
+        drop_hopeless(run, site.instants[LAST])
     return False

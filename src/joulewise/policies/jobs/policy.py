@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from joulewise.policies.own import Own
+
 Priority: TypeAlias = Callable[[float, float, float, float, float, float, float], float]
 """priority(wait_s, planned_s, nodes, size, resources, usage, standing) of a job that waits; the highest goes first.
 
@@ -57,7 +59,7 @@ class JobPolicy:
     policy that `backfills` lets later jobs start before them where that does not delay a job with a reservation.
     With `all_pstates` it looks at all P-states, else at P-state 0. One that `is_weighted` sums factors by the
     scheduler's weights; one that `is_priced` finds prices of node time and energy itself and `declines` what is not
-    worth them.
+    worth them. By the rule "assigned", code of the user's `own` decides.
     """
 
     name: str
@@ -74,8 +76,10 @@ class JobPolicy:
     is_weighted: bool = False
     is_priced: bool = False
     declines: bool = False
+    own: Own | None = None
 
     def __post_init__(self) -> None:
         assert (self.rule == "in-order") == (self.order is not None), self.name
         assert (self.rule == "greedy") == (self.objective is not None), self.name
         assert self.reservations >= ALL_JOBS, self.name
+        assert self.own is None or self.rule == "assigned", self.name

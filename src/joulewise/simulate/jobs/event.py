@@ -5,31 +5,57 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from joulewise.errors import InputError, Problem
 from joulewise.kernels.jobs import assigned
-from joulewise.kernels.jobs.events import horizon_s
 from joulewise.kernels.jobs.layout import JobOptions
 from joulewise.kernels.jobs.run import JobState
-from joulewise.kernels.jobs.state import HELD, QUEUED
+from joulewise.kernels.jobs.state import HELD, HORIZON, LAST, QUEUED
 from joulewise.kernels.ledger import HOUR_S, NOW
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.jobs import JobWorld
+
+Element = TypeVar("Element", bound=np.generic)
+
+START = ("job", "option")
+"""The columns of what is started."""
 
 _W_PER_MW = 1e-3
 
 
 class JobRuns(NamedTuple):
-    """Jobs that have nodes, or had them, one row each; an end that did not come yet is the planned one."""
+    """Jobs that have nodes, one row each, until their planned ends."""
 
     job: Counts
     option: Ints
     start_s: Floats
     end_s: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class JobPast:
+    """Jobs that have ended, one row each."""
+
+    job: Counts
+    option: Ints
+    start_s: Floats
+    end_s: Floats
+    _world: JobWorld
+
+    @property
+    def utility(self) -> Floats:
+        """What each has earned."""
+        return self._world.jobs.work.utility(self.job, self.end_s)
+
+    @property
+    def energy_j(self) -> Floats:
+        """What each has used since it was last started; NaN where powers are not known."""
+        world = self._world
+        return np.asarray(world.supply.pue * world.types.power_w[self.option] * (self.end_s - self.start_s))
 
 
 class Choices(NamedTuple):
@@ -52,25 +78,27 @@ class JobEvent:
 
     Columns of jobs have a row for each of `job`, those that wait; columns of clusters one for each cluster. What a job
     may choose is a row of the table `options`: those of a job of type t are rows `options.first[t]` up to
-    `options.first[t + 1]`. Times that were not yet seen to pass are those that are planned.
+    `options.first[t + 1]`. Times to come are those that are planned. What is drawn from `rng` belongs to the run's seed
+    and trial.
     """
 
     world: JobWorld
     _state: JobState
     _place_all: Callable[..., None]
     number: int
+    rng: np.random.Generator
 
     # The instant
 
     @property
     def now_s(self) -> float:
         """When the event happens."""
-        return float(self._state.site.now_s[0])
+        return float(self._state.site.instants[LAST])
 
     @property
     def next_s(self) -> float:
         """The next event, or now where it is unforeseen: what was to start later is then planned again."""
-        return float(horizon_s.py_func(self._state.rules, self._state.site, self.now_s))
+        return float(self._state.site.instants[HORIZON])
 
     @property
     def place(self) -> str:
@@ -171,26 +199,28 @@ class JobEvent:
         time_s = np.maximum(book.time_s[cluster, first:size], self.now_s)
         return Profile(_seen(time_s), _seen(book.free[cluster, first:size].copy()))
 
-    @cached_property
+    @property
     def running(self) -> JobRuns:
-        """The jobs that run, by their numbers, with what was started in this event when first asked."""
+        """The jobs that run, by their numbers."""
         heap = self._state.site.running
         return self._runs(np.sort(heap.items[: heap.size[0]]), self._state.site.book_end_s)
 
-    @cached_property
+    @property
     def held(self) -> JobRuns:
-        """The jobs for which nodes were held ahead before this event, in the order in which they got them."""
+        """The jobs for which nodes are held ahead, in the order in which they got them."""
         site = self._state.site
         return self._runs(site.held[: site.counts[HELD]].copy(), site.book_end_s)
 
-    @cached_property
-    def done(self) -> JobRuns:
-        """The jobs that have ended by now, with their true ends."""
-        return self._runs(np.flatnonzero(self._state.plan.end_s <= self.now_s), self._state.plan.end_s)
-
     def _runs(self, job: Counts, end_s: Floats) -> JobRuns:
         plan = self._state.plan
-        return JobRuns(*(_seen(column) for column in (job, plan.option[job], plan.start_s[job], end_s[job])))
+        return JobRuns(_seen(job), _seen(plan.option[job]), _seen(plan.start_s[job]), _seen(end_s[job]))
+
+    @cached_property
+    def past(self) -> JobPast:
+        """The jobs that have ended by now."""
+        plan = self._state.plan
+        job = np.flatnonzero(plan.end_s <= self.now_s)
+        return JobPast(job, plan.option[job], plan.start_s[job], plan.end_s[job], self.world)
 
     # Limits
 
@@ -218,7 +248,7 @@ class JobEvent:
     def power_w(self) -> Floats:
         """What running jobs draw of each cluster now."""
         options, option = self._state.facts.options, self.running.option
-        return np.bincount(options.cluster[option], options.power_w[option], self.n_nodes.size)
+        return np.bincount(options.cluster[option], options.power_w[option], self.n_nodes.size).astype(np.float64)
 
     @property
     def tariff(self) -> float:
@@ -239,7 +269,7 @@ class JobEvent:
         return np.asarray(self._place(job, option, assigned.START)[0] == assigned.PLACED)
 
     def hold(self, job: ArrayLike, option: ArrayLike) -> Floats:
-        """Hold nodes for jobs, in this order, from their earliest starts on; returns these, infinite where there is none.
+        """Hold nodes for jobs, in this order, from their earliest starts on; returns these, infinite for none.
 
         A job that can start now does. As the scheduler's commitment says, nodes stay held until the job starts, or only
         in this event and for starts before the next.
@@ -290,7 +320,7 @@ _REASONS: dict[int, Callable[[JobEvent, int, int], tuple[str, str]]] = {
 """Why a start is impossible, and what to do, by what became of it."""
 
 
-def _seen(values: Any) -> Any:
+def _seen(values: NDArray[Element]) -> NDArray[Element]:
     """A view of an array that nobody can write to."""
     view = values.view()
     view.flags.writeable = False

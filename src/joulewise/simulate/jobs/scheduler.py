@@ -175,7 +175,7 @@ def _fit_problems(scheduler: Scheduler) -> Iterator[Problem]:
     if scheduler.weights and not policy.is_weighted:
         found = f"found weights with the policy {policy.name}"
         yield Problem("scheduler.weights", found, "are those of the policy multifactor", "leave them out")
-    if policy.rule == "greedy" and scheduler.reservations_for not in (None, "all"):
+    if policy.rule in ("greedy", "assigned") and scheduler.reservations_for not in (None, "all"):
         found = f"found {scheduler.reservations_for!r} with the policy {policy.name}"
         yield Problem("scheduler.reservations_for", found, "such a policy holds nodes for all jobs", "leave it out")
     if scheduler.overrun == "unaware" and math.isfinite(scheduler.mapping_interval_s):

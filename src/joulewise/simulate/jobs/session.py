@@ -31,7 +31,7 @@ class JobSession:
         self.scheduler = Scheduler(BY_HAND) if scheduler is None else replace(scheduler, policy=BY_HAND)
         raise_if_any(job_misfits(world, self.scheduler))
         self._engine = JobEngine(world, self.scheduler, seed, trial)
-        self._events = self._engine.events()
+        self._events = self._engine.events(world.jobs.work.end_s)
 
     def __iter__(self) -> Iterator[JobEvent]:
         return self._events
