@@ -268,7 +268,6 @@ def test_what_a_policy_draws_belongs_to_seed_and_trial() -> None:
 
 
 def test_a_class_has_an_instance_for_every_run() -> None:
-    @own_job_policy()
     class Counting:
         """Counts its events."""
 
@@ -281,5 +280,6 @@ def test_a_class_has_an_instance_for_every_run() -> None:
             is_free = event.earliest_s(*event.choices) <= event.now_s
             return tuple(column[is_free][:1] for column in event.choices)
 
+    counting = own_job_policy()(Counting)
     for _ in range(2):
-        assert (simulate_jobs(busy_job_world(10), Scheduler(Counting)).allocation.fate == Fate.RAN).all()
+        assert (simulate_jobs(busy_job_world(10), Scheduler(counting)).allocation.fate == Fate.RAN).all()
