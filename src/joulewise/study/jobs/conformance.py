@@ -34,17 +34,17 @@ _N_NODES = (8, 16)
 def small_job_world(n_jobs: int, supply: Supply = NO_LIMITS, outages: NodeOutages = NO_OUTAGES) -> JobWorld:
     """Jobs of four types on two clusters, two P-states each; most end before they are planned to."""
     rng, sizes = generator(n_jobs, "study.jobs.conformance"), np.array(_N_NODES)
-    cluster, pstate = np.tile([0, 0, 1, 1], 4), np.tile([0, 1, 0, 1], 4)
-    nodes = np.repeat(rng.integers(1, sizes + 1, (4, 2)).ravel(), 2)
-    planned_s = np.repeat(rng.integers(100, 1000, 4), 4) * np.where(pstate, 1.5, 1.0)
-    power_w = nodes * np.where(pstate, 60.0, 100.0)
+    cluster, pstate = np.tile(np.array([0, 0, 1, 1], np.int32), 4), np.tile(np.array([0, 1, 0, 1], np.int8), 4)
+    nodes = np.repeat(rng.integers(1, sizes + 1, (4, 2), np.int32).ravel(), 2)
+    planned_s = np.repeat(rng.integers(100, 1000, 4), 4) * np.array([1.0, 1.5])[pstate]
+    power_w = nodes * np.array([100.0, 60.0])[pstate]
     types = JobTypes((), np.arange(0, 17, 4), cluster, pstate, nodes, np.ceil(0.7 * planned_s), planned_s, power_w)
-    arrival_s = np.sort(rng.integers(0, 100 * n_jobs, n_jobs)).astype(float)
-    shapes = UtilityShapes.of([constant(), linear(20_000.0), step(9000.0)])
-    kinds = (rng.integers(0, 4, n_jobs), rng.integers(0, 3, n_jobs))
+    arrival_s = np.sort(rng.integers(0, 100 * n_jobs, n_jobs)).astype(np.float64)
+    task_type, shape = (rng.integers(0, n, n_jobs, np.int32) for n in (4, 3))
     scale, hold_s, end_s = rng.choice([1.0, 2.0, 4.0], n_jobs), np.zeros(n_jobs), 100.0 * n_jobs + 20_000.0
-    work = Workload(arrival_s, *kinds, scale, hold_s, shapes, 0.0, end_s)
-    users = {"user": Label(("ann", "bob"), rng.integers(-1, 2, n_jobs))}
+    shapes = UtilityShapes.of([constant(), linear(20_000.0), step(9000.0)])
+    work = Workload(arrival_s, task_type, shape, scale, hold_s, shapes, 0.0, end_s)
+    users = {"user": Label(("ann", "bob"), rng.integers(-1, 2, n_jobs, np.int32))}
     clusters = Clusters(("a", "b"), sizes, np.array([4, 2]), np.array([1, 1]))
     return JobWorld(clusters, types, Jobs(work, labels=users), supply, outages)
 
