@@ -16,7 +16,6 @@ from joulewise.model.jobs import NO_OUTAGES, Jobs, JobWorld, Label, NodeOutages
 from joulewise.model.supply import NO_LIMITS, Supply
 from joulewise.model.utility import UtilityShapes, constant, linear, step
 from joulewise.model.workload import Workload
-from joulewise.policies.jobs.compile import compiled_objective, compiled_order
 from joulewise.policies.jobs.heuristic import find_job_policy
 from joulewise.rng import generator
 from joulewise.simulate.jobs.run import JobOutcome, simulate_jobs
@@ -79,13 +78,6 @@ class JobTrial(Trial):
     def has_run(self) -> bool:
         """Whether any job had nodes until it ended."""
         return bool(self.outcome.allocation.used.any())
-
-    def hold_claims(self) -> None:
-        """Look at what the objective or the order claims."""
-        if self.policy.objective is not None:
-            compiled_objective(self.policy.objective)
-        if self.policy.order is not None:
-            compiled_order(self.policy.order)
 
 
 def trials(spec: str, folder: Path) -> Iterator[JobTrial]:
