@@ -222,7 +222,10 @@ def _fails(_event: JobEvent) -> Any:
 @pytest.mark.parametrize(
     ("returned", "message"),
     [
-        (lambda e: (e.job[[0, 0]], 0), "policy wrong, event 0 at 0 s: returned .*; found job 0 with option 0, which is no job"),
+        (
+            lambda e: (e.job[[0, 0]], 0),
+            "policy wrong, event 0 at 0 s: returned .*; found job 0 with option 0, which is no job",
+        ),
         (lambda _: (0, 3), "found job 0 with option 3, which is none of its own"),
         (lambda _: (math.nan, 0), r"event 0 at 0 s: returned \(nan, 0\); must be whole numbers"),
         (lambda _: [[0, 0, 0]], "must be None, 2 columns or an array with 2 columns"),

@@ -146,7 +146,7 @@ class JobEvent:
 
     # What they may choose
 
-    @property
+    @cached_property
     def options(self) -> JobOptions:
         """The table of options: cluster, P-state, nodes, planned time, power and energy of each; no true times."""
         options: Any = self._state.facts.options
