@@ -259,7 +259,7 @@ def _fastest(world: Any, of: Policy, repeats: int) -> Outcome:
 
 
 def of_jobs(case: Case) -> dict[str, float]:
-    """Seconds of a log of 5,000 jobs with EASY in plain Python, and whether it starts jobs when the built-in one does."""
+    """Seconds of a log of 5,000 jobs with EASY in plain Python, and whether jobs start as with the built-in one."""
     one = np.ones(1, np.int64)
     system = ClusterSystem(Clusters(("cluster",), 128 * one, one, one))
     parameters = LublinParameters(n_jobs=200 if case.smoke else 5000, gap_factor=0.6)
