@@ -59,7 +59,7 @@ def test_runs_fail_alone_on_workers_and_the_others_are_verified(folder: Path) ->
         "easy": "done", "mine.py:greedy_fit": "done", "mine.py:broken": "failed",
     }  # fmt: skip
     error = str(rows["mine.py:broken"]["error"])
-    assert "policy broken, event 1 at 10 s: returned (array([1, 1]), 99); found job 1 with option 99" in error
+    assert "policy broken, event 1 at 10 s: returned (array([0, 0]), 99); found job 0 with option 99" in error
     verdicts = verify(results.folder, code=folder)
     assert {problem for verdict in verdicts for problem in verdict.problems if "failed" not in problem} == set()
 
