@@ -120,6 +120,16 @@ def shared(function: _F) -> _F:
     return compiled
 
 
+def prepared(compiled: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """A kernel's code for arguments of the types of these, whose types it no longer asks for.
+
+    That takes milliseconds for a record of many arrays, too long for what is called at every event.
+    """
+    prepare: Any = compiled
+    code: Callable[..., Any] = prepare.compile(tuple(numba.typeof(argument) for argument in arguments))
+    return code
+
+
 def kernels_are_compiled(kind: str) -> bool:
     """Whether a run of this kind has already compiled its kernels on this machine (else the first takes longer)."""
     return (cache_folder() / f"{kind}.{_MARKER}").exists()

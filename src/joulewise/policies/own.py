@@ -51,6 +51,22 @@ class Own:
         return f"policy {getattr(self.code, '__name__', 'of your own')}"
 
 
+def own_of(code: Callable[..., Any], time_limit_s: float, *, is_compiled: bool = False) -> Own:
+    """A function decide(event), or a class with decide(self, event); InputError for anything else."""
+    own, is_class = Own(code, time_limit_s, is_compiled), inspect.isclass(code)
+    if is_compiled and not inspect.isfunction(code):
+        raise InputError(Problem(own.name, f"found {type(code).__name__}", "must be a function to be compiled"))
+    if not time_limit_s > 0:
+        raise InputError(Problem(own.name, f"found the time limit {time_limit_s} s", "must be above 0 s"))
+    decide = getattr(code, "decide", None) if is_class else code
+    if decide is None:
+        raise InputError(Problem(own.name, "found a class without decide", advice="give it decide(self, event)"))
+    if len(parameters := inspect.signature(decide).parameters) != 1 + is_class:
+        found, allowed = f"found the parameters ({', '.join(parameters)})", "must be decide(event)"
+        raise InputError(Problem(own.name, found, allowed))
+    return own
+
+
 class Answer:
     """What a policy said at one event; messages show it as it was."""
 

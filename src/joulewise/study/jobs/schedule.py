@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 # Rough figures of one ordinary processor of 2024.
 _RUN_S, _JOB_S, _READ_S = 0.02, 8e-6, 5e-6
-_CROWDED_S = {"greedy": 0.0, "in-order": 6e-9, "in-queues": 1.5e-8, "at-random": 5e-8}
+_CROWDED_S = {"greedy": 0.0, "in-order": 6e-9, "in-queues": 1.5e-8, "at-random": 5e-8, "assigned": 1e-7}
 """What a job of a generated day takes beside, for each that comes: by rule, as nothing that waits is dropped."""
 _KEPT_BYTES, _JOB_BYTES, _PROOF_BYTES = 60_000, 50, 20_000
 _HELD_BYTES = 1_000
@@ -111,8 +111,8 @@ class JobsKind(Kind):
                 yield from hours_of_logs(parts, scene)
 
     def draws(self, decision: Part, folder: Path) -> bool:
-        """Whether the policy draws clusters."""
-        return job_policy_of(decision.parameters.policy, folder).rule == "at-random"
+        """Whether the policy draws clusters, or may draw what it likes."""
+        return job_policy_of(decision.parameters.policy, folder).rule in ("at-random", "assigned")
 
     def titles(self, decisions: Sequence[Part], folder: Path) -> dict[str, dict[str, str]]:
         """How reports are to call the study's policies, so that they need not load a user's code again."""
