@@ -3,6 +3,7 @@
 from joulewise import assignments, bags, facility, jobs, measure, tasks
 from joulewise._version import __version__
 from joulewise.errors import InputError, JoulewiseError, Problem
+from joulewise.looks.look import plot
 from joulewise.model.supply import Supply
 from joulewise.model.system import System
 from joulewise.model.utility import UtilityShapes, constant, linear, piecewise, step
@@ -56,6 +57,7 @@ __all__ = [
     "measures",
     "open_results",
     "piecewise",
+    "plot",
     "query",
     "read_study",
     "run",

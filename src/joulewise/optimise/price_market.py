@@ -21,6 +21,7 @@ from joulewise.model.clusters import NodeStandby
 from joulewise.model.supply import Supply
 from joulewise.model.system import Standby
 from joulewise.model.workload import Workload
+from joulewise.shown import Shown
 
 _find_cheapest: Any = find_cheapest
 _answer_prices: Any = answer_prices
@@ -78,7 +79,7 @@ class Certificate:
 
 
 @dataclass(frozen=True, eq=False)
-class PriceBound:
+class PriceBound(Shown, looks="tasks"):
     """A bound on utility and the prices that prove it."""
 
     value: float

@@ -23,6 +23,7 @@ from joulewise.policies.jobs.compile import compiled_objective, compiled_order
 from joulewise.policies.jobs.limits import job_limits
 from joulewise.policies.jobs.orders import BY_ARRIVAL, UTILITY
 from joulewise.rng import generator
+from joulewise.shown import Shown
 from joulewise.simulate.jobs import arrays as job_arrays
 from joulewise.simulate.jobs.backfill import backfill, can_backfill_fast
 from joulewise.simulate.jobs.misfits import job_misfits
@@ -34,7 +35,7 @@ _BEFORE_ALL_S = -1.0
 
 
 @dataclass(frozen=True, eq=False)
-class JobOutcome:
+class JobOutcome(Shown, looks="jobs"):
     """What a scheduler did with a world.
 
     `n_mapping_events` are those that had jobs to map; `mapping_s` is the wall-clock time that the simulation took.
@@ -42,6 +43,7 @@ class JobOutcome:
     joule.
     """
 
+    world: JobWorld
     allocation: JobAllocation
     n_mapping_events: int
     mapping_s: float
@@ -56,13 +58,13 @@ def simulate_jobs(world: JobWorld, scheduler: Scheduler, seed: int = 0, trial: i
     """
     raise_if_any(job_misfits(world, scheduler))
     if can_backfill_fast(world, scheduler):
-        return JobOutcome(*backfill(world, scheduler))
+        return JobOutcome(world, *backfill(world, scheduler))
     engine = JobEngine(world, scheduler, seed, trial)
     engine.run(_BEFORE_ALL_S)  # compiles, or loads what was compiled, without simulating anything
     began = time.perf_counter()
     n_events = engine.run(world.jobs.work.end_s)
     mapping_s = time.perf_counter() - began
-    return JobOutcome(engine.allocation(), n_events, mapping_s, engine.prices.path[:n_events])
+    return JobOutcome(world, engine.allocation(), n_events, mapping_s, engine.prices.path[:n_events])
 
 
 class JobEngine:

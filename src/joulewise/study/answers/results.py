@@ -13,6 +13,7 @@ import polars as pl
 from joulewise.errors import InputError, Problem
 from joulewise.parquet import is_whole
 from joulewise.reading import damaged
+from joulewise.shown import Shown
 from joulewise.study.answers import rounds, statistics
 from joulewise.study.answers.rows import check_runs
 from joulewise.study.answers.tuned import tuning_words
@@ -27,7 +28,7 @@ _JUDGES = pl.col("trial") < FIRST_TUNING
 
 
 @dataclass(frozen=True)
-class Results:
+class Results(Shown, looks="studies"):
     """The study of a results folder and its runs; `about` is what the folder says of itself.
 
     Runs are read when they are asked for, as there may be very many. Where tables `must_be_sealed`, those that are not

@@ -16,6 +16,7 @@ from pydantic import Field
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.files import toml_of
 from joulewise.optimise.bounds import BoundKind
+from joulewise.shown import Shown
 from joulewise.study.kinds.case import Candidates
 from joulewise.study.kinds.keeping import FirstWorlds
 from joulewise.study.kinds.kind import Kind
@@ -82,7 +83,7 @@ class Heading:
 
 
 @dataclass(frozen=True)
-class Study:
+class Study(Shown, looks="studies"):
     """A valid study: its kind and heading, its points in a fixed order, the swept columns and the text it came from.
 
     Where its trials stop by themselves, `until` says when, and the heading how many there are at most. Where values

@@ -1,0 +1,137 @@
+"""What a look is: the key figures, the tables and the figures of the objects of one class."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from joulewise.errors import InputError, Problem, printable, unknown_name
+from joulewise.shown import ALONE, Shown, look_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from joulewise.present.layout import Drawing
+    from joulewise.study.store.store import Tables
+
+    Pictures: TypeAlias = Mapping[str, Callable[[], Drawing]]
+    """Figures by name, each drawn when it is asked for."""
+
+Facts: TypeAlias = Mapping[str, str]
+"""What is told by what it is told of, the most important first; nothing is said of what is empty."""
+
+_LINE = 160
+"""So many characters of key figures are one line."""
+_FEW = 12
+"""So many names of figures are listed below a picture."""
+
+
+def _no_pictures(_named: Mapping[str, Any], _bound: Any) -> Pictures:
+    return {}
+
+
+@dataclass(frozen=True)
+class Look:
+    """How objects of one class show themselves.
+
+    `pictures` are of several named objects of the class, or of one without a name, beside a bound where there is one.
+    """
+
+    title: str
+    facts: Callable[[Any], Facts]
+    tables: Callable[[Any], Tables]
+    pictures: Callable[[Mapping[str, Any], Any], Pictures] = _no_pictures
+
+    def line(self, shown: Shown) -> str:
+        """The key figures as one line."""
+        told = ", ".join(f"{name} {value}" for name, value in self._told(shown).items())
+        return f"<{type(shown).__name__}: {shorten(printable(told), _LINE, placeholder=' ...')}>"
+
+    def html(self, shown: Shown) -> str:
+        """The key figures and the usual figure for a notebook, escaped; what cannot be drawn is left out."""
+        from joulewise.present.html import filled
+
+        try:
+            names = list(self.pictures({ALONE: shown}, None))
+            picture = self._picture(shown, names[0]) if names else {}
+        except Exception:  # whatever cannot be drawn still has its key figures
+            names, picture = [], {}
+        return filled("look.html", title=self.title, facts=self._told(shown), picture=picture, others=names[1:_FEW])
+
+    def chart(self, named: Mapping[str, Shown], figure: str, bound: Any) -> Any:
+        """A figure as a chart of Altair, with its caption as the description."""
+        from joulewise.looks.charts import chart_of
+
+        return chart_of(self._drawing(named, figure, bound))
+
+    def all_tables(self, shown: Shown) -> dict[str, pl.DataFrame]:
+        """The tables of Polars by name."""
+        return dict(self.tables(shown))
+
+    def pandas_tables(self, shown: Shown) -> dict[str, Any]:
+        """The tables of pandas by name. Raises InputError where pandas is not installed."""
+        try:
+            import pandas as pd
+        except ImportError:
+            advice = "install it (pip install pandas), or use to_polars()"
+            raise InputError(Problem("to_pandas", "pandas is not installed", advice=advice)) from None
+        tables = self.all_tables(shown).items()
+        return {name: pd.DataFrame({each.name: each.to_numpy() for each in table}) for name, table in tables}
+
+    def _told(self, shown: Shown) -> Facts:
+        return {name: value for name, value in self.facts(shown).items() if value}
+
+    def _drawing(self, named: Mapping[str, Shown], figure: str, bound: Any) -> Drawing:
+        pictures = self.pictures(named, bound)
+        if not pictures:
+            advice = "to_polars() has what it holds"
+            found = f"found nothing to draw of this {type(first(named)).__name__}"
+            raise InputError(Problem("plot", found, advice=advice))
+        if figure and figure not in pictures:
+            raise InputError(unknown_name("figure", figure, pictures))
+        return pictures[figure or next(iter(pictures))]()
+
+    def _picture(self, shown: Shown, figure: str) -> Mapping[str, str]:
+        from joulewise.present.export import spec_of
+        from joulewise.present.report import picture_of
+
+        drawing = self._drawing({ALONE: shown}, figure, None)
+        return {"source": picture_of(spec_of(drawing.chart)), "caption": drawing.caption}
+
+
+def plot(shown: Shown | Mapping[str, Any], figure: str = "", bound: object = None) -> Any:
+    """A figure of an object, or of several of a kind by their names, side by side: `plot({"EASY": one, "FCFS": two})`.
+
+    The figure is the usual one, or another by its name; beside a proven bound, if one is given. Raises InputError where
+    there is no such figure, or objects are not of one kind.
+    """
+    if isinstance(shown, Shown):
+        return shown.plot(figure, bound)
+    kinds = {type(each).__name__ for each in shown.values()}
+    if len(kinds) != 1 or not all(isinstance(each, Shown) for each in shown.values()):
+        found = f"found {', '.join(sorted(kinds)) or 'nothing'}"
+        raise InputError(Problem("plot", found, "must be one object, or objects of one kind by name"))
+    return look_of(first(shown)).chart(shown, figure, bound)
+
+
+def first(named: Mapping[str, Any]) -> Any:
+    """The first of named objects."""
+    return next(iter(named.values()))
+
+
+def known(form: Callable[[float], str], value: float) -> str:
+    """A number in words; nothing where it is not known or has no end."""
+    return form(value) if math.isfinite(value) else ""
+
+
+def whole(value: float) -> str:
+    """A number with separators of thousands: "1,234"; small ones with three figures."""
+    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+
+
+def percent(value: float) -> str:
+    """A percentage."""
+    return f"{value:.1f} %"
