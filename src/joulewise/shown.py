@@ -33,7 +33,7 @@ class Shown:
 
     def figures(self, bound: object = None) -> list[str]:
         """The names of the figures that `plot` can draw, the usual one first."""
-        return list(look_of(self).pictures({ALONE: self}, bound))
+        return list(look_of(self).figures({ALONE: self}, bound))
 
     def plot(self, figure: str = "", bound: object = None) -> Any:
         """A figure as a chart of Altair: the usual one, or another by its name; beside a proven bound, if one is given.

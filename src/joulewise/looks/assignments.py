@@ -150,5 +150,5 @@ LOOKS = {
     "Chances": Look("What times and powers may be", _chance_facts, _chance_tables),
     "Front": Look("A front of two objectives", _front_facts, _front_tables, _front_pictures),
     "UtilityBound": Look("What no assignment beats", _bound_facts, _bound_tables),
-    "FuzzyFront": Look("What may become of assignments", _fuzzy_facts, _fuzzy_tables, _fuzzy_pictures),
+    "FuzzyFront": Look("What may become of assignments", _fuzzy_facts, _fuzzy_tables, _fuzzy_pictures, "fuzzy-front"),
 }

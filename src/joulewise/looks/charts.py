@@ -13,13 +13,13 @@ def chart_of(drawing: Drawing) -> Any:
     """A drawing as a chart of Altair; its caption is the description, which is read to people who do not see it."""
     import altair as alt
 
-    kinds = {
+    kinds: dict[str, Any] = {
         "layer": alt.LayerChart,
         "concat": alt.ConcatChart,
         "hconcat": alt.HConcatChart,
         "vconcat": alt.VConcatChart,
     }
     spec = {**spec_of(drawing.chart), "description": drawing.caption}
-    kind = next((kinds[name] for name in kinds if name in spec), alt.Chart)
+    kind: Any = next((kinds[name] for name in kinds if name in spec), alt.Chart)
     with unchecked():  # it is checked when it is shown
         return kind.from_dict(spec, validate=False)

@@ -221,7 +221,7 @@ LOOKS = {
     "Facility": Look("A facility", _facility_facts, _facility_tables),
     "FacilityPlan": Look("A plan of a facility", _plan_facts, _plan_tables),
     "FoundPlan": Look("A plan that was found", _found_facts, _found_tables),
-    "Advice": Look("What to set in a facility", _advice_facts, _advice_tables, _advice_pictures),
+    "Advice": Look("What to set in a facility", _advice_facts, _advice_tables, _advice_pictures, "map-of-temperatures"),
     "FacilityWhatIf": Look("What changes would bring", _change_facts, _change_tables, _change_pictures),
     "FacilityDay": Look("A day of a facility", _day_facts, _day_tables),
 }

@@ -126,9 +126,9 @@ def _outcome_facts(outcome: JobOutcome) -> Facts:
         "jobs": f"{outcome.world.n_jobs:,}",
         **{name: f"{found[f'jobs_{name}']:,}" for name in ("ran", "dropped", "waiting")},
         "utility": whole(found["utility"]),
-        "mean wait": known(duration, found["wait_s"]),
-        "bounded slowdown": known(whole, found["bounded_slowdown"]),
-        "busy": known(percent, found["utilisation_percent"]),
+        "mean wait": known(duration, found["mean_wait_s"]),
+        "bounded slowdown": known(whole, found["mean_bounded_slowdown"]),
+        "busy": known(percent, found["busy_percent"]),
         "energy": known(energy, found["energy_j"]),
     }
 
@@ -169,6 +169,8 @@ LOOKS = {
     "Jobs": Look("Parallel jobs", _job_facts, _jobs_tables, _jobs_pictures),
     "JobWorld": Look("A world of parallel jobs", _world_facts, _world_tables, _world_pictures),
     "JobAllocation": Look("What became of jobs", _allocation_facts, _allocation_tables),
-    "JobOutcome": Look("What a scheduler did", _outcome_facts, _outcome_tables, _outcome_pictures),
+    "JobOutcome": Look(
+        "What a scheduler did", _outcome_facts, _outcome_tables, _outcome_pictures, "clusters-over-time"
+    ),
     "JobBound": Look("A proven bound", _bound_facts, _bound_tables),
 }

@@ -37,13 +37,20 @@ def _no_pictures(_named: Mapping[str, Any], _bound: Any) -> Pictures:
 class Look:
     """How objects of one class show themselves.
 
-    `pictures` are of several named objects of the class, or of one without a name, beside a bound where there is one.
+    `pictures` are of one or several named objects of the class, beside a bound where there is one; of one object the
+    `usual` one comes first.
     """
 
     title: str
     facts: Callable[[Any], Facts]
     tables: Callable[[Any], Tables]
     pictures: Callable[[Mapping[str, Any], Any], Pictures] = _no_pictures
+    usual: str = ""
+
+    def figures(self, named: Mapping[str, Shown], bound: Any) -> Pictures:
+        """The figures that can be drawn, by name."""
+        found = self.pictures(named, bound)
+        return {self.usual: found[self.usual], **found} if len(named) == 1 and self.usual in found else found
 
     def line(self, shown: Shown) -> str:
         """The key figures as one line."""
@@ -55,8 +62,8 @@ class Look:
         from joulewise.present.html import filled
 
         try:
-            names = list(self.pictures({ALONE: shown}, None))
-            picture = self._picture(shown, names[0]) if names else {}
+            figures = self.figures({ALONE: shown}, None)
+            names, picture = list(figures), self._picture(next(iter(figures.values()))()) if figures else {}
         except Exception:  # whatever cannot be drawn still has its key figures
             names, picture = [], {}
         return filled("look.html", title=self.title, facts=self._told(shown), picture=picture, others=names[1:_FEW])
@@ -85,7 +92,7 @@ class Look:
         return {name: value for name, value in self.facts(shown).items() if value}
 
     def _drawing(self, named: Mapping[str, Shown], figure: str, bound: Any) -> Drawing:
-        pictures = self.pictures(named, bound)
+        pictures = self.figures(named, bound)
         if not pictures:
             advice = "to_polars() has what it holds"
             found = f"found nothing to draw of this {type(first(named)).__name__}"
@@ -94,11 +101,11 @@ class Look:
             raise InputError(unknown_name("figure", figure, pictures))
         return pictures[figure or next(iter(pictures))]()
 
-    def _picture(self, shown: Shown, figure: str) -> Mapping[str, str]:
+    def _picture(self, drawing: Drawing) -> Mapping[str, str]:
+        """A drawing as a still image, with its caption."""
         from joulewise.present.export import spec_of
         from joulewise.present.report import picture_of
 
-        drawing = self._drawing({ALONE: shown}, figure, None)
         return {"source": picture_of(spec_of(drawing.chart)), "caption": drawing.caption}
 
 
@@ -110,11 +117,12 @@ def plot(shown: Shown | Mapping[str, Any], figure: str = "", bound: object = Non
     """
     if isinstance(shown, Shown):
         return shown.plot(figure, bound)
-    kinds = {type(each).__name__ for each in shown.values()}
-    if len(kinds) != 1 or not all(isinstance(each, Shown) for each in shown.values()):
-        found = f"found {', '.join(sorted(kinds)) or 'nothing'}"
+    kinds = sorted({type(each).__name__ for each in shown.values()})
+    looks = [look_of(each) for each in shown.values() if isinstance(each, Shown)]
+    if len(looks) < max(len(shown), 1) or len({look.pictures for look in looks}) > 1:
+        found = f"found {', '.join(kinds) or 'nothing'}"
         raise InputError(Problem("plot", found, "must be one object, or objects of one kind by name"))
-    return look_of(first(shown)).chart(shown, figure, bound)
+    return looks[0].chart(shown, figure, bound)
 
 
 def first(named: Mapping[str, Any]) -> Any:

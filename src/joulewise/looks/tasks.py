@@ -72,7 +72,8 @@ def _workload_facts(work: Workload) -> Facts:
     last_s = work.end_s if math.isfinite(work.end_s) else float(work.arrival_s[-1])
     return {
         "tasks": f"{work.n_tasks:,}",
-        "counted": f"{duration(last_s - work.start_s)} after {duration(work.start_s)}",
+        "counted": duration(last_s - work.start_s),
+        "warm-up": duration(work.start_s) if work.start_s else "",
         "worth": f"{whole(float(work.scale.sum()))} at most",
         "utility functions": f"{len(work.shapes.names):,}",
     }
