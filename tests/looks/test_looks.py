@@ -19,8 +19,8 @@ from tests.strategies.shown import HOSTILE, outcome_of, shown
 from tests.strategies.vega import is_vega_lite
 
 DRAWN = (
-    "Workload", "World", "Outcome", "Day", "Jobs", "JobWorld", "JobOutcome", "BagFront", "Front", "FuzzyFront", "Advice",
-    "FacilityWhatIf", "Results",
+    "Workload", "World", "Outcome", "Day", "Jobs", "JobWorld", "JobOutcome", "BagFront", "Front", "FuzzyFront",
+    "Advice", "FacilityWhatIf", "Results",
 )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -101,7 +102,8 @@ def _bags() -> Iterator[Shown]:
 
 
 def _assignments() -> Iterator[Shown]:
-    world = replace(hostile_world(), supply=Supply())
+    world = hostile_world()
+    world = World(world.system, replace(world.workload, end_s=math.inf))
     even = Assignment(np.arange(12) % 3, np.zeros(12), np.arange(12))
     chances = gamma_chances(world.system, ChanceParameters((0.1, 0.3), (0.1, 0.3), 4), 0, 0)
     clouds = fuzzy(world, chances, [even, replace(even, machine=np.zeros(12))], 8, drop_below=0.0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from joulewise.looks.look import Facts, Look, known, percent, whole
+from joulewise.looks.look import Facts, Look, first, known, percent, whole
 from joulewise.units import count, duration, energy, power
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def _change_tables(changes: FacilityWhatIf) -> Tables:
 def _change_pictures(named: Mapping[str, FacilityWhatIf], bound: Any) -> Pictures:
     from joulewise.optimise.facility.whatif import Advice
 
-    changes = next(iter(named.values()))
+    changes = first(named)
     plans = {name: after for name, after in changes.after.items() if isinstance(after, Advice)}
     return _advice_pictures({"as it is": changes.before, **plans}, bound)
 

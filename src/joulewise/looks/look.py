@@ -103,10 +103,9 @@ class Look:
 
     def _picture(self, drawing: Drawing) -> Mapping[str, str]:
         """A drawing as a still image, with its caption."""
-        from joulewise.present.export import spec_of
-        from joulewise.present.report import picture_of
+        from joulewise.looks.charts import image_of
 
-        return {"source": picture_of(spec_of(drawing.chart)), "caption": drawing.caption}
+        return {"source": image_of(drawing), "caption": drawing.caption}
 
 
 def plot(shown: Shown | Mapping[str, Any], figure: str = "", bound: object = None) -> Any:
