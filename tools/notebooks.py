@@ -33,7 +33,7 @@ def executed(path: Path) -> Any:
             record_timing=False,
             resources={"metadata": {"path": folder}},
         ).execute()
-    notebook.metadata = {key: notebook.metadata[key] for key in ("kernelspec",) if key in notebook.metadata}
+    notebook.metadata = {"kernelspec": notebook.metadata["kernelspec"], "language_info": {"name": "python"}}
     return notebook
 
 

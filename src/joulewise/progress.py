@@ -123,6 +123,6 @@ class _NotebookLine:
 
         self._told_at_s, words = time.monotonic(), {"text/plain": now.line}
         if self._line is None:
-            self._line = display(words, raw=True, display_id=True)
+            self._line = display(words, raw=True, display_id=True)  # type: ignore[no-untyped-call]
         else:
             self._line.update(words, raw=True)

@@ -24,7 +24,7 @@ DRAWN = (
 )  # fmt: skip
 
 
-def all_classes(of: type = Shown) -> Iterator[type]:
+def all_classes(of: type[Any] = Shown) -> Iterator[type[Any]]:
     for each in of.__subclasses__():
         yield each
         yield from all_classes(each)
@@ -68,7 +68,7 @@ def test_everything_is_tables() -> None:
         tables = each.to_polars()
         named = tables if isinstance(tables, dict) else {"": tables}
         assert named
-        assert all(isinstance(table, pl.DataFrame) and table.width for table in named.values())
+        assert all(table.width for table in named.values())
 
 
 def test_what_cannot_be_drawn_still_has_its_key_figures(monkeypatch: pytest.MonkeyPatch) -> None:

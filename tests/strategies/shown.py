@@ -104,9 +104,10 @@ def _bags() -> Iterator[Shown]:
 def _assignments() -> Iterator[Shown]:
     world = hostile_world()
     world = World(world.system, replace(world.workload, end_s=math.inf))
-    even = Assignment(np.arange(12) % 3, np.zeros(12), np.arange(12))
+    order, first = np.arange(12, dtype=np.int32), np.zeros(12, np.int32)
+    even = Assignment(order % 3, first.astype(np.int8), order)
     chances = gamma_chances(world.system, ChanceParameters((0.1, 0.3), (0.1, 0.3), 4), 0, 0)
-    clouds = fuzzy(world, chances, [even, replace(even, machine=np.zeros(12))], 8, drop_below=0.0)
+    clouds = fuzzy(world, chances, [even, replace(even, machine=first)], 8, drop_below=0.0)
     points = clouds.planned * (1.0, -1.0)
     yield from (even, chances, clouds, front_bound(world), front_of(points, clouds.assignments, ENERGY_UTILITY))
 

@@ -47,7 +47,7 @@ def _system_tables(system: System) -> Tables:
 
 
 def _supply_facts(supply: Supply) -> Facts:
-    period = "in all" if supply.is_total else f"each {duration(supply.day_s)}"
+    period = "in all" if supply.is_total else f"in {duration(supply.day_s)}"
     return {
         "budget": f"{energy(supply.budget_j)} {period}" if math.isfinite(supply.budget_j) else "",
         "power cap": "" if supply.cap_w is None else power(float(supply.cap_w.min())),
