@@ -5,15 +5,21 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
 from types import ModuleType
 from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import joulewise as jw
 from joulewise.errors import InputError
 from joulewise.looks.look import Look
+from joulewise.model.bag import Bag
+from joulewise.optimise.bags.bound import bound_front
 from joulewise.shown import Shown, look_of
 from tests.strategies.shown import HOSTILE, outcome_of, shown
 from tests.strategies.vega import is_vega_lite
@@ -55,11 +61,8 @@ def test_names_are_text_and_never_markup() -> None:
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_figures_are_charts_of_altair(name: str) -> None:
-    each = shown()[name]
-    figures = each.figures()
-    chart = each.plot()
+    chart = shown()[name].plot()
     assert is_vega_lite(chart.to_dict(validate=False))
-    assert chart.to_dict(validate=False) == each.plot(figures[0]).to_dict(validate=False)
     assert chart.description
 
 
@@ -85,6 +88,7 @@ def test_what_cannot_be_drawn_still_has_its_key_figures(monkeypatch: pytest.Monk
 
 
 def test_figures_that_are_not_there_are_named_with_those_that_are() -> None:
+    assert outcome_of("JobOutcome").figures()[0] == "clusters-over-time"
     with pytest.raises(InputError, match=r"found 'gant'; must be one of .*; did you mean 'gantt'"):
         outcome_of("JobOutcome").plot("gant")
     with pytest.raises(InputError, match="nothing to draw of this System; to_polars"):
@@ -98,6 +102,55 @@ def test_several_are_drawn_beside_each_other_and_beside_a_bound() -> None:
     assert "proven bound" in chart.to_json(validate=False)
     assert "trivial bound" in outcome.plot().to_json(validate=False)
     assert jw.plot(outcome).to_dict(validate=False) == outcome.plot().to_dict(validate=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "stranger", "said"),
+    [
+        ("Outcome", "JobBound", "found a JobBound; must be a PriceBound"),
+        ("JobOutcome", "System", "found a System; must be a JobBound"),
+        ("World", "PriceBound", "found a PriceBound; these are drawn beside no bound"),
+    ],
+)
+def test_a_bound_must_be_of_what_is_drawn(name: str, stranger: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        shown()[name].plot(bound=shown()[stranger])
+
+
+def test_a_bound_must_be_of_the_same_bag() -> None:
+    bag = shown()["Bag"]
+    assert isinstance(bag, Bag)
+    with pytest.raises(InputError, match="bag"):
+        shown()["BagFront"].plot(bound=bound_front(replace(bag, counts=bag.counts + 1)))
+
+
+def test_worlds_are_not_drawn_together() -> None:
+    with pytest.raises(InputError, match="nothing to draw of several World together; to_polars"):
+        jw.plot({"a": shown()["World"], "b": shown()["World"]})
+
+
+@given(st.text(), st.text(min_size=1))
+def test_whatever_is_told_is_text(name: str, value: str) -> None:
+    page, told = Look("t", lambda _: {name: value}, dict).html(shown()["System"]), Told()
+    told.feed(page)
+    told.close()
+    assert told.tags == ["div", "table", "caption", "tbody", "tr", "th", "td"]
+    assert "".join(told.texts).split() == f"t {name} {value}".split()
+
+
+class Told(HTMLParser):
+    """The tags and the texts of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.texts: list[str] = []
+
+    def handle_starttag(self, tag: str, _attributes: Any) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(f" {data}")
 
 
 @pytest.mark.parametrize("strangers", [{}, {"a": 1}, {"a": outcome_of, "b": 2}])

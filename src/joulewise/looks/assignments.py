@@ -148,7 +148,9 @@ def _fuzzy_pictures(named: Mapping[str, FuzzyFront], bound: UtilityBound | None)
 LOOKS = {
     "Assignment": Look("Where tasks are to run", _assignment_facts, _assignment_tables),
     "Chances": Look("What times and powers may be", _chance_facts, _chance_tables),
-    "Front": Look("A front of two objectives", _front_facts, _front_tables, _front_pictures),
+    "Front": Look("A front of two objectives", _front_facts, _front_tables, _front_pictures, bound="UtilityBound"),
     "UtilityBound": Look("What no assignment beats", _bound_facts, _bound_tables),
-    "FuzzyFront": Look("What may become of assignments", _fuzzy_facts, _fuzzy_tables, _fuzzy_pictures, "fuzzy-front"),
+    "FuzzyFront": Look(
+        "What may become of assignments", _fuzzy_facts, _fuzzy_tables, _fuzzy_pictures, "fuzzy-front", "UtilityBound"
+    ),
 }

@@ -88,6 +88,8 @@ def _front_pictures(named: Mapping[str, Front], bound: BoundFront | None) -> Pic
         return {}
     found = {name: front.payload[::-1] for name, front in named.items()}
     bounds = {name: bound or bound_front(allocations[0].bag) for name, allocations in found.items()}
+    for name, allocations in found.items():
+        bounds[name].raise_if_not_of(allocations[0].bag)
     runs = {
         name: (columns_of(bounds[name], allocations, {}), tables_of(bounds[name], allocations, {}))
         for name, allocations in found.items()
@@ -145,8 +147,10 @@ def _sweep_tables(sweep: ProfitSweep) -> Tables:
 LOOKS: dict[str, Look] = {
     "Bag": Look("A bag of tasks", _bag_facts, _bag_tables),
     "BagAllocation": Look("A schedule of a bag", _allocation_facts, _allocation_tables),
-    "Front": Look("A front of makespan and energy", _front_facts, _front_tables, _front_pictures),
-    "BagFront": Look("A front of makespan and energy", _searched_facts, _front_tables, _front_pictures),
+    "Front": Look("A front of makespan and energy", _front_facts, _front_tables, _front_pictures, bound="BoundFront"),
+    "BagFront": Look(
+        "A front of makespan and energy", _searched_facts, _front_tables, _front_pictures, bound="BoundFront"
+    ),
     "BoundFront": Look("What no schedule beats", _bound_facts, _bound_tables),
     "Profit": Look("The most profit of a bag", _profit_facts, _profit_tables),
     "ProfitSweep": Look("The most profit by price", _sweep_facts, _sweep_tables),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from joulewise.looks.look import Facts, Look, first, known, percent, whole
+from joulewise.looks.look import Facts, Look, known, of_one, percent, whole
 from joulewise.units import count, duration, energy, power
 
 if TYPE_CHECKING:
@@ -183,12 +183,11 @@ def _change_tables(changes: FacilityWhatIf) -> Tables:
     return {"changes": changes.table()}
 
 
-def _change_pictures(named: Mapping[str, FacilityWhatIf], bound: Any) -> Pictures:
+def _change_pictures(changes: FacilityWhatIf) -> Pictures:
     from joulewise.optimise.facility.whatif import Advice
 
-    changes = first(named)
     plans = {name: after for name, after in changes.after.items() if isinstance(after, Advice)}
-    return _advice_pictures({"as it is": changes.before, **plans}, bound)
+    return _advice_pictures({"as it is": changes.before, **plans}, None)
 
 
 def _day_facts(day: FacilityDay) -> Facts:
@@ -222,6 +221,6 @@ LOOKS = {
     "FacilityPlan": Look("A plan of a facility", _plan_facts, _plan_tables),
     "FoundPlan": Look("A plan that was found", _found_facts, _found_tables),
     "Advice": Look("What to set in a facility", _advice_facts, _advice_tables, _advice_pictures, "map-of-temperatures"),
-    "FacilityWhatIf": Look("What changes would bring", _change_facts, _change_tables, _change_pictures),
+    "FacilityWhatIf": Look("What changes would bring", _change_facts, _change_tables, of_one(_change_pictures)),
     "FacilityDay": Look("A day of a facility", _day_facts, _day_tables),
 }

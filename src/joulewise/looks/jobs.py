@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from joulewise.looks.arrivals import arrival_pictures
-from joulewise.looks.look import Facts, Look, first, known, percent, whole
+from joulewise.looks.look import Facts, Look, known, of_one, percent, whole
 from joulewise.units import count, duration, energy, power
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ def _jobs_tables(jobs: Jobs) -> Tables:
     return {"jobs": pl.DataFrame({**jobs.work.columns, **others, **labels})}
 
 
-def _jobs_pictures(named: Mapping[str, Jobs], _bound: Any) -> Pictures:
-    return arrival_pictures(first(named).work, "job")
+def _jobs_pictures(jobs: Jobs) -> Pictures:
+    return arrival_pictures(jobs.work, "job")
 
 
 def _world_facts(world: JobWorld) -> Facts:
@@ -99,8 +99,8 @@ def _world_tables(world: JobWorld) -> Tables:
     return {**_cluster_tables(world.clusters), **_type_tables(world.types), **_jobs_tables(world.jobs)}
 
 
-def _world_pictures(named: Mapping[str, JobWorld], bound: Any) -> Pictures:
-    return _jobs_pictures({name: world.jobs for name, world in named.items()}, bound)
+def _world_pictures(world: JobWorld) -> Pictures:
+    return _jobs_pictures(world.jobs)
 
 
 def _allocation_facts(allocation: JobAllocation) -> Facts:
@@ -166,11 +166,11 @@ LOOKS = {
     "ClusterSystem": Look("Clusters and what runs on them", _system_facts, _system_tables),
     "Clusters": Look("Clusters of nodes", _cluster_facts, _cluster_tables),
     "JobTypes": Look("What jobs may choose", _type_facts, _type_tables),
-    "Jobs": Look("Parallel jobs", _job_facts, _jobs_tables, _jobs_pictures),
-    "JobWorld": Look("A world of parallel jobs", _world_facts, _world_tables, _world_pictures),
+    "Jobs": Look("Parallel jobs", _job_facts, _jobs_tables, of_one(_jobs_pictures)),
+    "JobWorld": Look("A world of parallel jobs", _world_facts, _world_tables, of_one(_world_pictures)),
     "JobAllocation": Look("What became of jobs", _allocation_facts, _allocation_tables),
     "JobOutcome": Look(
-        "What a scheduler did", _outcome_facts, _outcome_tables, _outcome_pictures, "clusters-over-time"
+        "What a scheduler did", _outcome_facts, _outcome_tables, _outcome_pictures, "clusters-over-time", "JobBound"
     ),
     "JobBound": Look("A proven bound", _bound_facts, _bound_tables),
 }

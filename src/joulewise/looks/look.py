@@ -37,8 +37,8 @@ def _no_pictures(_named: Mapping[str, Any], _bound: Any) -> Pictures:
 class Look:
     """How objects of one class show themselves.
 
-    `pictures` are of one or several named objects of the class, beside a bound where there is one; of one object the
-    `usual` one comes first.
+    `pictures` are of one or several named objects of the class, beside a proof of the class `bound` where there is one;
+    of one object the `usual` one comes first.
     """
 
     title: str
@@ -46,9 +46,13 @@ class Look:
     tables: Callable[[Any], Tables]
     pictures: Callable[[Mapping[str, Any], Any], Pictures] = _no_pictures
     usual: str = ""
+    bound: str = ""
 
     def figures(self, named: Mapping[str, Shown], bound: Any) -> Pictures:
-        """The figures that can be drawn, by name."""
+        """The figures that can be drawn, by name. Raises InputError for what is no bound of these objects."""
+        if bound is not None and type(bound).__name__ != self.bound:
+            allowed = f"must be a {self.bound}" if self.bound else "these are drawn beside no bound"
+            raise InputError(Problem("plot: bound", f"found a {type(bound).__name__}", allowed))
         found = self.pictures(named, bound)
         return {self.usual: found[self.usual], **found} if len(named) == 1 and self.usual in found else found
 
@@ -94,8 +98,8 @@ class Look:
     def _drawing(self, named: Mapping[str, Shown], figure: str, bound: Any) -> Drawing:
         pictures = self.figures(named, bound)
         if not pictures:
-            advice = "to_polars() has what it holds"
-            found = f"found nothing to draw of this {type(first(named)).__name__}"
+            what, advice = type(first(named)).__name__, "to_polars() has what each holds"
+            found = f"found nothing to draw of {f'this {what}' if len(named) == 1 else f'several {what} together'}"
             raise InputError(Problem("plot", found, advice=advice))
         if figure and figure not in pictures:
             raise InputError(unknown_name("figure", figure, pictures))
@@ -122,6 +126,11 @@ def plot(shown: Shown | Mapping[str, Any], figure: str = "", bound: object = Non
         found = f"found {', '.join(kinds) or 'nothing'}"
         raise InputError(Problem("plot", found, "must be one object, or objects of one kind by name"))
     return looks[0].chart(shown, figure, bound)
+
+
+def of_one(pictures: Callable[[Any], Pictures]) -> Callable[[Mapping[str, Any], Any], Pictures]:
+    """The figures of objects that are not drawn together."""
+    return lambda named, _bound: pictures(first(named)) if len(named) == 1 else {}
 
 
 def first(named: Mapping[str, Any]) -> Any:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from joulewise.looks.look import Facts, Look, first
+from joulewise.looks.look import Facts, Look, of_one
 from joulewise.units import count, duration
 
 if TYPE_CHECKING:
@@ -48,15 +47,15 @@ def _results_tables(results: Results) -> Tables:
     return {"runs": results.runs}
 
 
-def _results_pictures(named: Mapping[str, Results], _bound: Any) -> Pictures:
+def _results_pictures(results: Results) -> Pictures:
     from joulewise.present.page import drawable
     from joulewise.present.results import records_of
 
-    records = records_of(first(named))
+    records = records_of(results)
     return {figure.name: partial(figure.draw, records) for figure in drawable(records)}
 
 
 LOOKS = {
     "Study": Look("A study", _study_facts, _study_tables),
-    "Results": Look("Results of a study", _results_facts, _results_tables, _results_pictures),
+    "Results": Look("Results of a study", _results_facts, _results_tables, of_one(_results_pictures)),
 }

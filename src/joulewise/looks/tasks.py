@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from joulewise.looks.arrivals import arrival_pictures
-from joulewise.looks.look import Facts, Look, first, known, whole
+from joulewise.looks.look import Facts, Look, known, of_one, whole
 from joulewise.units import count, duration, energy, power
 
 if TYPE_CHECKING:
@@ -88,8 +88,8 @@ def _workload_tables(work: Workload) -> Tables:
     return {"tasks": pl.DataFrame({**work.columns, "shape": named(work.shapes.names, work.shape), **tags})}
 
 
-def _workload_pictures(named: Mapping[str, Workload], _bound: Any) -> Pictures:
-    return arrival_pictures(first(named), "task")
+def _workload_pictures(work: Workload) -> Pictures:
+    return arrival_pictures(work, "task")
 
 
 def _world_facts(world: World) -> Facts:
@@ -109,8 +109,8 @@ def _world_tables(world: World) -> Tables:
     return {**_system_tables(world.system), "tasks": tasks.with_columns(task_type=types)}
 
 
-def _world_pictures(named: Mapping[str, World], bound: Any) -> Pictures:
-    return _workload_pictures({name: world.workload for name, world in named.items()}, bound)
+def _world_pictures(world: World) -> Pictures:
+    return _workload_pictures(world.workload)
 
 
 def _allocation_facts(allocation: Allocation) -> Facts:
@@ -199,10 +199,10 @@ def _bound_tables(bound: PriceBound) -> Tables:
 LOOKS = {
     "System": Look("Machines and what runs on them", _system_facts, _system_tables),
     "Supply": Look("Limits of energy and power", _supply_facts, _supply_tables),
-    "Workload": Look("Tasks that arrive over time", _workload_facts, _workload_tables, _workload_pictures),
-    "World": Look("A world of tasks", _world_facts, _world_tables, _world_pictures),
+    "Workload": Look("Tasks that arrive over time", _workload_facts, _workload_tables, of_one(_workload_pictures)),
+    "World": Look("A world of tasks", _world_facts, _world_tables, of_one(_world_pictures)),
     "Allocation": Look("What became of tasks", _allocation_facts, _allocation_tables),
-    "Outcome": Look("What a manager did", _outcome_facts, _outcome_tables, _outcome_pictures),
-    "Day": Look("A day as it ended", _day_facts, _day_tables, _day_pictures),
+    "Outcome": Look("What a manager did", _outcome_facts, _outcome_tables, _outcome_pictures, bound="PriceBound"),
+    "Day": Look("A day as it ended", _day_facts, _day_tables, _day_pictures, bound="PriceBound"),
     "PriceBound": Look("A proven bound", _bound_facts, _bound_tables),
 }
