@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 import joulewise as jw
 from joulewise.errors import InputError
-from joulewise.looks.look import Look
+from joulewise.looks.look import Look, whole
 from joulewise.model.bag import Bag
 from joulewise.optimise.bags.bound import bound_front
 from joulewise.shown import Shown, look_of
@@ -26,7 +27,7 @@ from tests.strategies.vega import is_vega_lite
 
 DRAWN = (
     "Workload", "World", "Outcome", "Day", "Jobs", "JobWorld", "JobOutcome", "BagFront", "Front", "FuzzyFront",
-    "Advice", "FacilityWhatIf", "Results",
+    "Advice", "FacilityWhatIf", "Evolution", "WhatIf", "Results",
 )  # fmt: skip
 
 
@@ -85,6 +86,22 @@ def test_what_cannot_be_drawn_still_has_its_key_figures(monkeypatch: pytest.Monk
     page = outcome._repr_html_()
     assert "<img" not in page
     assert ">1</td>" in page
+
+
+def test_looking_never_fails() -> None:
+    look = Look("t", lambda _: {"a": str(1 / 0)}, dict)
+    assert look.line(shown()["System"]) == "<System: >"
+    assert "<table" in look.html(shown()["System"])
+
+
+def test_numbers_are_told_as_people_read_them() -> None:
+    assert [whole(value) for value in (1234.5, 7.0, 0.1234, math.nan, math.inf)] == [
+        "1,234",
+        "7",
+        "0.123",
+        "nan",
+        "inf",
+    ]
 
 
 def test_figures_that_are_not_there_are_named_with_those_that_are() -> None:

@@ -23,8 +23,11 @@ from joulewise.optimise.assignments.fuzzy import fuzzy
 from joulewise.optimise.assignments.problem import ENERGY_UTILITY
 from joulewise.optimise.bags.annealing import improve
 from joulewise.optimise.bags.bound import bound_front
+from joulewise.optimise.bags.machines import analyse, what_if
 from joulewise.optimise.bags.market import Market
+from joulewise.optimise.bags.problem import BagProblem
 from joulewise.optimise.bags.profit import most_profit, profit_sweep
+from joulewise.optimise.evolution import evolve
 from joulewise.optimise.facility.whatif import Advice, what_if_facility
 from joulewise.optimise.front import front_of
 from joulewise.optimise.jobs.bound import job_bound
@@ -77,7 +80,8 @@ def _tasks() -> Iterator[Shown]:
     outcome = simulate(world, Manager(find_policy("max-max-upt")))
     yield from (world.system, world.workload, world.supply, world, outcome, outcome.allocation)
     yield Day(0, world, outcome, np.arange(12))
-    yield price_bound(world)
+    bound = price_bound(world)
+    yield from (bound, bound.certificate)
 
 
 def hostile_jobs() -> JobWorld:
@@ -98,6 +102,8 @@ def _bags() -> Iterator[Shown]:
     bag = Bag(hostile_system(), np.array([9, 7]))
     bound, market = bound_front(bag), Market(price=1.0, cost_per_j=1e-5)
     front = improve(bag, bound, moves=500)
+    evolved = evolve(BagProblem(bag), generations=2, population=4)
+    yield from (evolved, evolved.population, analyse(front), what_if(bag, {"m": 1}, 3))
     yield from (bag, bound, front, front.payload[0], most_profit(bag, market), profit_sweep(bound, market, [0.5, 1.0]))
 
 
@@ -118,6 +124,7 @@ def _facilities() -> Iterator[Shown]:
     changes = what_if_facility(facility, {HOSTILE: facility}, gap=0.5)
     before: Advice = changes.before
     yield from (facility, facility.room, facility.tasks, facility.node_types, before, changes, before.found)
+    yield before.found.prices
     yield before.found.plan
     yield day_of(before)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from joulewise.looks.evolutions import evolution_look
 from joulewise.looks.look import Facts, Look, whole
 from joulewise.units import count, energy
 
@@ -99,9 +100,11 @@ def _run(front: FrontPoints) -> Run:
 
 
 def _left_out(front: Front) -> Any:
-    """How many tasks each point leaves out; not known where nothing lies behind the points."""
-    counts = [float((~assignment.runs).sum()) for assignment in front.payload]
-    return np.array(counts or [np.nan] * len(front))
+    """How many tasks each point leaves out; not known where no assignments lie behind the points."""
+    from joulewise.model.assignment import Assignment
+
+    are_known = bool(front.payload) and isinstance(front.payload[0], Assignment)
+    return np.array([(~each.runs).sum() if are_known else np.nan for each in front.payload or front.points], float)
 
 
 def _bound_facts(bound: UtilityBound) -> Facts:
@@ -145,10 +148,12 @@ def _fuzzy_pictures(named: Mapping[str, FuzzyFront], bound: UtilityBound | None)
     return pictures_of(UtilityKind(), {name: _run(front) for name, front in fronts.items()})
 
 
+_FRONT = Look("A front of two objectives", _front_facts, _front_tables, _front_pictures, bound="UtilityBound")
 LOOKS = {
     "Assignment": Look("Where tasks are to run", _assignment_facts, _assignment_tables),
     "Chances": Look("What times and powers may be", _chance_facts, _chance_tables),
-    "Front": Look("A front of two objectives", _front_facts, _front_tables, _front_pictures, bound="UtilityBound"),
+    "Front": _FRONT,
+    "Evolution": evolution_look(_FRONT),
     "UtilityBound": Look("What no assignment beats", _bound_facts, _bound_tables),
     "FuzzyFront": Look(
         "What may become of assignments", _fuzzy_facts, _fuzzy_tables, _fuzzy_pictures, "fuzzy-front", "UtilityBound"

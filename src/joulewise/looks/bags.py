@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from joulewise.looks.look import Facts, Look, known, percent, whole
+from joulewise.looks.evolutions import evolution_look
+from joulewise.looks.look import Facts, Look, known, of_one, percent, whole
 from joulewise.units import count, duration, energy, power
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from joulewise.model.bag import Bag, BagAllocation
     from joulewise.optimise.bags.annealing import BagFront
     from joulewise.optimise.bags.bound import BoundFront
+    from joulewise.optimise.bags.machines import MachineAnalysis, WhatIf
     from joulewise.optimise.bags.profit import Profit, ProfitSweep
     from joulewise.optimise.front import Front
     from joulewise.study.store.store import Tables
@@ -68,8 +71,8 @@ def _front_facts(front: Front) -> Facts:
 
 
 def _searched_facts(front: BagFront) -> Facts:
-    known_gaps = front.gap_percent[np.isfinite(front.gap_percent)]
-    return {**_front_facts(front), "above the bound": known(percent, float(known_gaps.mean()))}
+    gaps = front.gap_percent[np.isfinite(front.gap_percent)]
+    return {**_front_facts(front), "above the bound": percent(float(gaps.mean())) if gaps.size else ""}
 
 
 def _front_tables(front: Front) -> Tables:
@@ -81,10 +84,11 @@ def _front_tables(front: Front) -> Tables:
 
 def _front_pictures(named: Mapping[str, Front], bound: BoundFront | None) -> Pictures:
     from joulewise.looks.memory import pictures_of
+    from joulewise.model.bag import BagAllocation
     from joulewise.optimise.bags.bound import bound_front
     from joulewise.study.bags.front import FrontKind, columns_of, tables_of
 
-    if not all(front.payload for front in named.values()):
+    if not all(front.payload and isinstance(front.payload[0], BagAllocation) for front in named.values()):
         return {}
     found = {name: front.payload[::-1] for name, front in named.items()}
     bounds = {name: bound or bound_front(allocations[0].bag) for name, allocations in found.items()}
@@ -144,14 +148,43 @@ def _sweep_tables(sweep: ProfitSweep) -> Tables:
     return {"prices": pl.DataFrame({name: getattr(sweep, name) for name in sweep.__dataclass_fields__})}
 
 
-LOOKS: dict[str, Look] = {
+def _analysis_facts(analysis: MachineAnalysis) -> Facts:
+    return {"machines": f"{analysis.system.n_machines:,}", "said": " ".join(analysis.sentences())}
+
+
+def _analysis_tables(analysis: MachineAnalysis) -> Tables:
+    from joulewise.study.bags.tables import machines_table
+
+    allocations = [point.allocation for point in analysis.points]
+    return {"machines": machines_table(allocations[0].bag, allocations)}
+
+
+def _change_facts(change: WhatIf) -> Facts:
+    return {"said": change.sentence()}
+
+
+def _change_tables(change: WhatIf) -> Tables:
+    return {name: _front_tables(front)["points"] for name, front in _fronts_of(change).items()}
+
+
+def _change_pictures(change: WhatIf) -> Pictures:
+    return _front_pictures(_fronts_of(change), None)
+
+
+def _fronts_of(change: WhatIf) -> Mapping[str, Front]:
+    return {"before": change.before.front, "after": change.after.front}
+
+
+_FRONT = Look("A front of makespan and energy", _front_facts, _front_tables, _front_pictures, bound="BoundFront")
+LOOKS = {
     "Bag": Look("A bag of tasks", _bag_facts, _bag_tables),
     "BagAllocation": Look("A schedule of a bag", _allocation_facts, _allocation_tables),
-    "Front": Look("A front of makespan and energy", _front_facts, _front_tables, _front_pictures, bound="BoundFront"),
-    "BagFront": Look(
-        "A front of makespan and energy", _searched_facts, _front_tables, _front_pictures, bound="BoundFront"
-    ),
+    "Front": _FRONT,
+    "BagFront": replace(_FRONT, facts=_searched_facts),
+    "Evolution": evolution_look(_FRONT),
     "BoundFront": Look("What no schedule beats", _bound_facts, _bound_tables),
     "Profit": Look("The most profit of a bag", _profit_facts, _profit_tables),
     "ProfitSweep": Look("The most profit by price", _sweep_facts, _sweep_tables),
+    "MachineAnalysis": Look("What machines do along a front", _analysis_facts, _analysis_tables),
+    "WhatIf": Look("What other machines would bring", _change_facts, _change_tables, of_one(_change_pictures)),
 }

@@ -14,7 +14,7 @@ from joulewise.units import count, duration, energy, power
 if TYPE_CHECKING:
     from joulewise.looks.look import Pictures
     from joulewise.looks.memory import Run
-    from joulewise.model.facility import Facility, FacilityPlan, NodeTypes, TaskFlows
+    from joulewise.model.facility import Facility, FacilityPlan, FacilityPrices, NodeTypes, TaskFlows
     from joulewise.model.room import Room
     from joulewise.optimise.facility.search import FoundPlan
     from joulewise.optimise.facility.whatif import Advice, FacilityWhatIf
@@ -113,6 +113,20 @@ def _plan_tables(plan: FacilityPlan) -> Tables:
         "cores": pl.DataFrame({"core": core, "task": task, **shares}),
         "cracs": pl.DataFrame({"crac": np.arange(plan.supply_c.size), "supply_c": plan.supply_c}),
     }
+
+
+def _price_facts(prices: FacilityPrices) -> Facts:
+    return {
+        "a kilowatt is worth": f"{1e3 * prices.cap:.3g} of reward per second",
+        "a kelvin is worth": f"{float(prices.redline.sum()):.3g}",
+        "task types": f"{prices.task.size:,}",
+    }
+
+
+def _price_tables(prices: FacilityPrices) -> Tables:
+    import polars as pl
+
+    return {name: pl.DataFrame({name: getattr(prices, name)}) for name in ("task", "redline", "supply_c")}
 
 
 def _found_facts(found: FoundPlan) -> Facts:
@@ -219,6 +233,7 @@ LOOKS = {
     "Room": Look("A room", _room_facts, _room_tables),
     "Facility": Look("A facility", _facility_facts, _facility_tables),
     "FacilityPlan": Look("A plan of a facility", _plan_facts, _plan_tables),
+    "FacilityPrices": Look("Prices that prove a bound", _price_facts, _price_tables),
     "FoundPlan": Look("A plan that was found", _found_facts, _found_tables),
     "Advice": Look("What to set in a facility", _advice_facts, _advice_tables, _advice_pictures, "map-of-temperatures"),
     "FacilityWhatIf": Look("What changes would bring", _change_facts, _change_tables, of_one(_change_pictures)),

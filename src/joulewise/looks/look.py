@@ -93,7 +93,11 @@ class Look:
         return {name: pd.DataFrame({each.name: each.to_numpy() for each in table}) for name, table in tables}
 
     def _told(self, shown: Shown) -> Facts:
-        return {name: value for name, value in self.facts(shown).items() if value}
+        """The key figures that are known; none where they cannot be found, as looking at an object must never fail."""
+        try:
+            return {name: value for name, value in self.facts(shown).items() if value}
+        except Exception:
+            return {}
 
     def _drawing(self, named: Mapping[str, Shown], figure: str, bound: Any) -> Drawing:
         pictures = self.figures(named, bound)
@@ -145,7 +149,7 @@ def known(form: Callable[[float], str], value: float) -> str:
 
 def whole(value: float) -> str:
     """A number with separators of thousands: "1,234"; small ones with three figures."""
-    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 100 or float(value).is_integer() else f"{value:.3g}"
 
 
 def percent(value: float) -> str:

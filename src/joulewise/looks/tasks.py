@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from joulewise.looks.look import Pictures
     from joulewise.model import Allocation, Supply, System, Workload, World
-    from joulewise.optimise.price_market import PriceBound
+    from joulewise.optimise.price_market import Certificate, PriceBound
     from joulewise.optimise.tasks.proof import Proof
     from joulewise.simulate.tasks.days import Day
     from joulewise.simulate.tasks.serial import Outcome
@@ -178,18 +178,23 @@ def _day_pictures(named: Mapping[str, Day], bound: PriceBound | None) -> Picture
 
 
 def _bound_facts(bound: PriceBound) -> Facts:
-    n_types, n_slots = bound.certificate.per_s.shape
-    return {
-        "utility": f"{whole(bound.value)} at most",
-        "proven by": f"prices of {count(n_types, 'machine type')} in {count(n_slots, 'slot')}",
-    }
+    return {"utility": f"{whole(bound.value)} at most", **_price_facts(bound.certificate)}
 
 
 def _bound_tables(bound: PriceBound) -> Tables:
+    return _price_tables(bound.certificate)
+
+
+def _price_facts(prices: Certificate) -> Facts:
+    n_types, n_slots = prices.per_s.shape
+    return {"proven by": f"prices of {count(n_types, 'machine type')} in {count(n_slots, 'slot')}"}
+
+
+def _price_tables(certificate: Certificate) -> Tables:
     import polars as pl
 
     def prices(name: str, by: str) -> pl.DataFrame:
-        values = np.atleast_2d(getattr(bound.certificate, name))
+        values = np.atleast_2d(getattr(certificate, name))
         row, column = np.indices(values.shape)
         return pl.DataFrame({by: row.ravel(), "slot": column.ravel(), name: values.ravel()})
 
@@ -205,4 +210,5 @@ LOOKS = {
     "Outcome": Look("What a manager did", _outcome_facts, _outcome_tables, _outcome_pictures, bound="PriceBound"),
     "Day": Look("A day as it ended", _day_facts, _day_tables, _day_pictures, bound="PriceBound"),
     "PriceBound": Look("A proven bound", _bound_facts, _bound_tables),
+    "Certificate": Look("Prices that prove a bound", _price_facts, _price_tables),
 }

@@ -164,7 +164,7 @@ class FacilityPlan(Shown, looks="facility"):
 
 
 @dataclass(frozen=True, eq=False)
-class FacilityPrices:
+class FacilityPrices(Shown, looks="facility"):
     """Prices that prove a bound on the co-located reward rate of a facility; none may be below 0.
 
     A task of type i is worth `task[i]` of reward; a watt under the cap costs `cap`, and a kelvin at the inlet of node j

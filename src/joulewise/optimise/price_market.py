@@ -52,7 +52,7 @@ STAGES = (Stage(3600.0, 20, 4, 0.05, 0.3), Stage(300.0, 16, 1, 0.2, 0.1))
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class Certificate(Shown, looks="tasks"):
     """Prices that prove a bound: per machine-second by [machine type, slot], and per joule by energy period.
 
     Slots of equal length cover the time from 0 to the end of the counted window. Energy periods are the counted
