@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from joulewise.looks.look import Facts, Look, of_one
-from joulewise.units import count, duration
+from joulewise.units import duration
 
 if TYPE_CHECKING:
     from joulewise.looks.look import Pictures
@@ -34,7 +34,7 @@ def _results_facts(results: Results) -> Facts:
     n_failed = results.failed.height
     return {
         "study": results.study.name,
-        "runs": count(results.n_runs, "run"),
+        "runs": f"{results.n_runs:,}",
         "failed": f"{n_failed:,}" if n_failed else "",
         "trials": f"{results.n_trials:,}",
         "compared": results.compared,
