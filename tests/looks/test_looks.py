@@ -21,7 +21,7 @@ from joulewise.errors import InputError
 from joulewise.looks.look import Look, whole
 from joulewise.model.bag import Bag
 from joulewise.optimise.bags.bound import bound_front
-from joulewise.shown import Shown, look_of
+from joulewise.visible import Visible, look_of
 from tests.strategies.shown import HOSTILE, outcome_of, shown
 from tests.strategies.vega import is_vega_lite
 
@@ -31,7 +31,7 @@ DRAWN = (
 )  # fmt: skip
 
 
-def all_classes(of: type[Any] = Shown) -> Iterator[type[Any]]:
+def all_classes(of: type[Any] = Visible) -> Iterator[type[Any]]:
     for each in of.__subclasses__():
         yield each
         yield from all_classes(each)
@@ -40,7 +40,7 @@ def all_classes(of: type[Any] = Shown) -> Iterator[type[Any]]:
 def test_an_object_of_each_class_is_tried_but_for_those_that_others_are_made_from() -> None:
     made = {kind for each in shown().values() for kind in type(each).__mro__}
     assert {each.__name__ for each in all_classes() if each.__module__.startswith("joulewise.")} == {
-        kind.__name__ for kind in made if issubclass(kind, Shown) and kind is not Shown
+        kind.__name__ for kind in made if issubclass(kind, Visible) and kind is not Visible
     }
 
 

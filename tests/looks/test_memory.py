@@ -6,15 +6,15 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from joulewise.shown import Shown
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.tasks.serial import simulate
 from joulewise.study import Results
 from joulewise.study.spec.source import Draw
+from joulewise.visible import Visible
 from tests.strategies.every_kind import made
 
 
-def first_of(results: Results) -> tuple[str, Shown]:
+def first_of(results: Results) -> tuple[str, Visible]:
     """The key of the first run of a study, and its outcome computed once more."""
     study, point = results.study, results.study.points[0]
     draw = Draw(study.heading.seed, 0, study.folder)

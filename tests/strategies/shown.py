@@ -34,7 +34,6 @@ from joulewise.optimise.jobs.bound import job_bound
 from joulewise.optimise.tasks.prices import price_bound
 from joulewise.policies.jobs.heuristic import find_job_policy
 from joulewise.policies.tasks.heuristic import find_policy
-from joulewise.shown import Shown
 from joulewise.simulate.facility.day import FacilityDay, simulate_facility_day
 from joulewise.simulate.jobs.run import JobOutcome, simulate_jobs
 from joulewise.simulate.jobs.scheduler import Scheduler
@@ -42,6 +41,7 @@ from joulewise.simulate.tasks.days import Day
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.serial import Outcome, simulate
 from joulewise.study import parse_study
+from joulewise.visible import Visible
 from joulewise.worlds.assignments.chances import ChanceParameters, gamma_chances
 from tests.strategies.every_kind import made
 from tests.strategies.job_worlds import trace_world
@@ -53,7 +53,7 @@ HOSTILE = '<script>alert("1")</script>&\n\x1b[2J'
 
 
 @cache
-def shown() -> dict[str, Shown]:
+def shown() -> dict[str, Visible]:
     """An object of each class, by the name of the class."""
     return {
         type(each).__name__: each for part in (_tasks, _jobs, _bags, _assignments, _facilities) for each in part()
@@ -75,7 +75,7 @@ def hostile_world() -> World:
     return World(hostile_system(), simple_workload(arrival_s, [i % 2 for i in range(12)], end_s=60.0), Supply(1e6))
 
 
-def _tasks() -> Iterator[Shown]:
+def _tasks() -> Iterator[Visible]:
     world = hostile_world()
     outcome = simulate(world, Manager(find_policy("max-max-upt")))
     yield from (world.system, world.workload, world.supply, world, outcome, outcome.allocation)
@@ -91,14 +91,14 @@ def hostile_jobs() -> JobWorld:
     return replace(world, clusters=replace(world.clusters, names=(HOSTILE,)), jobs=Jobs(world.jobs.work, labels=labels))
 
 
-def _jobs() -> Iterator[Shown]:
+def _jobs() -> Iterator[Visible]:
     world = hostile_jobs()
     outcome = simulate_jobs(world, Scheduler(find_job_policy("easy")))
     yield from (ClusterSystem(world.clusters, world.types), world.clusters, world.types, world.jobs, world)
     yield from (outcome, outcome.allocation, job_bound(world))
 
 
-def _bags() -> Iterator[Shown]:
+def _bags() -> Iterator[Visible]:
     bag = Bag(hostile_system(), np.array([9, 7]))
     bound, market = bound_front(bag), Market(price=1.0, cost_per_j=1e-5)
     front = improve(bag, bound, moves=500)
@@ -107,7 +107,7 @@ def _bags() -> Iterator[Shown]:
     yield from (bag, bound, front, front.payload[0], most_profit(bag, market), profit_sweep(bound, market, [0.5, 1.0]))
 
 
-def _assignments() -> Iterator[Shown]:
+def _assignments() -> Iterator[Visible]:
     world = hostile_world()
     world = World(world.system, replace(world.workload, end_s=math.inf))
     order, first = np.arange(12, dtype=np.int32), np.zeros(12, np.int32)
@@ -118,7 +118,7 @@ def _assignments() -> Iterator[Shown]:
     yield from (even, chances, clouds, front_bound(world), front_of(points, clouds.assignments, ENERGY_UTILITY))
 
 
-def _facilities() -> Iterator[Shown]:
+def _facilities() -> Iterator[Visible]:
     facility = random_facility(0)
     facility = replace(facility, tasks=replace(facility.tasks, names=(HOSTILE, *facility.tasks.names[1:])))
     changes = what_if_facility(facility, {HOSTILE: facility}, gap=0.5)

@@ -9,7 +9,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from joulewise.errors import InputError, Problem, printable, unknown_name
-from joulewise.shown import ALONE, Shown, look_of
+from joulewise.visible import ALONE, Visible, look_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,7 +48,7 @@ class Look:
     usual: str = ""
     bound: str = ""
 
-    def figures(self, named: Mapping[str, Shown], bound: Any) -> Pictures:
+    def figures(self, named: Mapping[str, Visible], bound: Any) -> Pictures:
         """The figures that can be drawn, by name. Raises InputError for what is no bound of these objects."""
         if bound is not None and type(bound).__name__ != self.bound:
             allowed = f"must be a {self.bound}" if self.bound else "these are drawn beside no bound"
@@ -56,12 +56,12 @@ class Look:
         found = self.pictures(named, bound)
         return {self.usual: found[self.usual], **found} if len(named) == 1 and self.usual in found else found
 
-    def line(self, shown: Shown) -> str:
+    def line(self, shown: Visible) -> str:
         """The key figures as one line."""
         told = ", ".join(f"{name} {value}" for name, value in self._told(shown).items())
         return f"<{type(shown).__name__}: {shorten(printable(told), _LINE, placeholder=' ...')}>"
 
-    def html(self, shown: Shown) -> str:
+    def html(self, shown: Visible) -> str:
         """The key figures and the usual figure for a notebook, escaped; what cannot be drawn is left out."""
         from joulewise.present.html import filled
 
@@ -72,17 +72,17 @@ class Look:
             names, picture = [], {}
         return filled("look.html", title=self.title, facts=self._told(shown), picture=picture, others=names[1:_FEW])
 
-    def chart(self, named: Mapping[str, Shown], figure: str, bound: Any) -> Any:
+    def chart(self, named: Mapping[str, Visible], figure: str, bound: Any) -> Any:
         """A figure as a chart of Altair, with its caption as the description."""
         from joulewise.looks.charts import chart_of
 
         return chart_of(self._drawing(named, figure, bound))
 
-    def all_tables(self, shown: Shown) -> dict[str, pl.DataFrame]:
+    def all_tables(self, shown: Visible) -> dict[str, pl.DataFrame]:
         """The tables of Polars by name."""
         return dict(self.tables(shown))
 
-    def pandas_tables(self, shown: Shown) -> dict[str, Any]:
+    def pandas_tables(self, shown: Visible) -> dict[str, Any]:
         """The tables of pandas by name. Raises InputError where pandas is not installed."""
         try:
             import pandas as pd
@@ -92,14 +92,14 @@ class Look:
         tables = self.all_tables(shown).items()
         return {name: pd.DataFrame({each.name: each.to_numpy() for each in table}) for name, table in tables}
 
-    def _told(self, shown: Shown) -> Facts:
+    def _told(self, shown: Visible) -> Facts:
         """The key figures that are known; none where they cannot be found, as looking at an object must never fail."""
         try:
             return {name: value for name, value in self.facts(shown).items() if value}
         except Exception:
             return {}
 
-    def _drawing(self, named: Mapping[str, Shown], figure: str, bound: Any) -> Drawing:
+    def _drawing(self, named: Mapping[str, Visible], figure: str, bound: Any) -> Drawing:
         pictures = self.figures(named, bound)
         if not pictures:
             what, advice = type(first(named)).__name__, "to_polars() has what each holds"
@@ -116,16 +116,16 @@ class Look:
         return {"source": image_of(drawing), "caption": drawing.caption}
 
 
-def plot(shown: Shown | Mapping[str, Any], figure: str = "", bound: object = None) -> Any:
+def plot(shown: Visible | Mapping[str, Any], figure: str = "", bound: object = None) -> Any:
     """A figure of an object, or of several of a kind by their names, side by side: `plot({"EASY": one, "FCFS": two})`.
 
     The figure is the usual one, or another by its name; beside a proven bound, if one is given. Raises InputError where
     there is no such figure, or objects are not of one kind.
     """
-    if isinstance(shown, Shown):
+    if isinstance(shown, Visible):
         return shown.plot(figure, bound)
     kinds = sorted({type(each).__name__ for each in shown.values()})
-    looks = [look_of(each) for each in shown.values() if isinstance(each, Shown)]
+    looks = [look_of(each) for each in shown.values() if isinstance(each, Visible)]
     if len(looks) < max(len(shown), 1) or len({look.pictures for look in looks}) > 1:
         found = f"found {', '.join(kinds) or 'nothing'}"
         raise InputError(Problem("plot", found, "must be one object, or objects of one kind by name"))

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field
 
 from joulewise.model.facility import FacilityPlan
-from joulewise.shown import Shown
+from joulewise.visible import Visible
 
 
 @dataclass
@@ -33,7 +33,7 @@ class History:
 
 
 @dataclass(frozen=True, eq=False)
-class FoundPlan(Shown, looks="facility"):
+class FoundPlan(Visible, looks="facility"):
     """The best plan that a technique found, and how it got there.
 
     `history` is that of `History.rows`.

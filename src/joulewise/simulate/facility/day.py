@@ -17,9 +17,9 @@ from joulewise.model.arrays import Bools, Codes, Counts, Floats, Ints
 from joulewise.model.facility import Facility, FacilityPlan, cores_by_processor
 from joulewise.model.room import AIR_J_PER_M3_K
 from joulewise.rng import generator
-from joulewise.shown import Shown
 from joulewise.simulate.meter import Metrics
 from joulewise.simulate.power import Draws
+from joulewise.visible import Visible
 
 Planner: TypeAlias = Callable[[Facility], FacilityPlan]
 Inlets: TypeAlias = Callable[[Floats, Floats], tuple[Floats, Floats]]
@@ -48,7 +48,7 @@ class SentTasks:
 
 
 @dataclass(frozen=True, eq=False)
-class FacilityDay(Shown, looks="facility"):
+class FacilityDay(Visible, looks="facility"):
     """What a dispatcher made of a day.
 
     By interval: the arrival rates, the plan that held, and how often it has tasks of each type done in time, slowed by

@@ -23,11 +23,11 @@ from joulewise.policies.jobs.compile import compiled_objective, compiled_order
 from joulewise.policies.jobs.limits import job_limits
 from joulewise.policies.jobs.orders import BY_ARRIVAL, UTILITY
 from joulewise.rng import generator
-from joulewise.shown import Shown
 from joulewise.simulate.jobs import arrays as job_arrays
 from joulewise.simulate.jobs.backfill import backfill, can_backfill_fast
 from joulewise.simulate.jobs.misfits import job_misfits
 from joulewise.simulate.jobs.scheduler import Scheduler
+from joulewise.visible import Visible
 
 _run_jobs: Any = run_jobs
 
@@ -35,7 +35,7 @@ _BEFORE_ALL_S = -1.0
 
 
 @dataclass(frozen=True, eq=False)
-class JobOutcome(Shown, looks="jobs"):
+class JobOutcome(Visible, looks="jobs"):
     """What a scheduler did with a world.
 
     `n_mapping_events` are those that had jobs to map; `mapping_s` is the wall-clock time that the simulation took.

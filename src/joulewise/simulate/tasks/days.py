@@ -22,16 +22,16 @@ from joulewise.model.supply import NO_LIMITS, Supply
 from joulewise.model.system import System
 from joulewise.model.workload import Tag, Workload
 from joulewise.model.world import NO_OUTAGES, Outages, World
-from joulewise.shown import Shown
 from joulewise.simulate.meter import Metrics
 from joulewise.simulate.tasks.managed import Engine, start
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.measures import measures
 from joulewise.simulate.tasks.serial import Outcome, counted_events
+from joulewise.visible import Visible
 
 
 @dataclass(frozen=True, eq=False)
-class Day(Shown, looks="tasks"):
+class Day(Visible, looks="tasks"):
     """A day as it was when it ended.
 
     The world has the tasks that had to do with the day: those that arrived, waited or ran on it. `task` are their

@@ -28,17 +28,17 @@ from joulewise.policies.layout import layout_of
 from joulewise.policies.tasks.objectives import UTILITY
 from joulewise.policies.tasks.policy import Policy
 from joulewise.rng import generator
-from joulewise.shown import Shown
 from joulewise.simulate.tasks.dropping import thresholds
 from joulewise.simulate.tasks.managed import manage, needs_managing
 from joulewise.simulate.tasks.manager import Manager, group_problems, uses_managed_engine
 from joulewise.simulate.tasks.values import rising_value, usable_value
+from joulewise.visible import Visible
 
 _BEFORE_ALL_S = -1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome(Shown, looks="tasks"):
+class Outcome(Visible, looks="tasks"):
     """What a manager did with a world.
 
     `n_mapping_events` are those of the whole run that had work, `n_counted_events` those that fell into the

@@ -16,7 +16,6 @@ from pydantic import Field
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.files import toml_of
 from joulewise.optimise.bounds import BoundKind
-from joulewise.shown import Shown
 from joulewise.study.kinds.case import Candidates
 from joulewise.study.kinds.keeping import FirstWorlds
 from joulewise.study.kinds.kind import Kind
@@ -31,6 +30,7 @@ from joulewise.study.spec.source import GOAL, SUPPLY, SYSTEM, WORKLOAD, Draw, Se
 from joulewise.study.spec.trials import EXAMPLE, MOST_TRIALS, TUNE, UNTIL, Until, until_of
 from joulewise.study.spec.tuning import Tuning
 from joulewise.study.store.store import Owner
+from joulewise.visible import Visible
 
 MAX_RUNS = 1_000_000
 """No study may ask for more runs than this."""
@@ -83,7 +83,7 @@ class Heading:
 
 
 @dataclass(frozen=True)
-class Study(Shown, looks="studies"):
+class Study(Visible, looks="studies"):
     """A valid study: its kind and heading, its points in a fixed order, the swept columns and the text it came from.
 
     Where its trials stop by themselves, `until` says when, and the heading how many there are at most. Where values

@@ -12,10 +12,10 @@ ALONE = "this one"
 """What an object is called in a figure of its own."""
 
 
-class Shown:
+class Visible:
     """Shows itself as the room `looks` says, which is loaded when an object is looked at.
 
-    A class names the module of that room in which its look is: `class Bag(Shown, looks="bags")`.
+    A class names the module of that room in which its look is: `class Bag(Visible, looks="bags")`.
     """
 
     _looks: ClassVar[str]
@@ -23,7 +23,7 @@ class Shown:
     def __init_subclass__(cls, looks: str = "", **others: Any) -> None:
         super().__init_subclass__(**others)
         cls._looks = looks or cls._looks
-        cls.__repr__ = Shown.__repr__  # type: ignore[method-assign]  # where one is, a dataclass makes none
+        cls.__repr__ = Visible.__repr__  # type: ignore[method-assign]  # where one is, a dataclass makes none
 
     def __repr__(self) -> str:
         return str(look_of(self).line(self))
@@ -57,7 +57,7 @@ class Shown:
         return self._looks
 
 
-def look_of(shown: Shown) -> Any:
+def look_of(shown: Visible) -> Any:
     """How an object shows itself: the look of its class, or else of the nearest one that it is made from."""
     looks = import_module(f"joulewise.looks.{shown._place()}").LOOKS
     return next(looks[kind.__name__] for kind in type(shown).__mro__ if kind.__name__ in looks)
