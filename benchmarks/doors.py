@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.looks import BARS as OF_LOOKS
+from benchmarks.looks import looks
 from benchmarks.manager import THRESHOLD, chapter_2
 from benchmarks.measure import Bar, Case, Subject
 from joulewise import jobs
@@ -279,7 +281,7 @@ def of_jobs(case: Case) -> dict[str, float]:
 
 SUBJECT = Subject(
     "doors",
-    {"python": python, "compiled": compiled, "jobs": of_jobs},
+    {"python": python, "compiled": compiled, "jobs": of_jobs, "looks": looks},
     (
         Bar("a day of 50,000 tasks, Max-Max UPT in plain Python, in s", "python.day_s", "at most", 30),
         Bar("it assigns what the built-in one does", "python.same_assignments", "at least", 1),
@@ -287,5 +289,6 @@ SUBJECT = Subject(
         Bar("it assigns what the built-in one does, compiled", "compiled.same_assignments", "at least", 1),
         Bar("a log of 5,000 jobs, EASY in plain Python, in s", "jobs.log_s", "at most", 10),
         Bar("it starts jobs when the built-in one does", "jobs.same_starts", "at least", 1),
+        *OF_LOOKS,
     ),
 )

@@ -23,6 +23,7 @@ SUBJECTS = {
     "laboratory": "benchmarks.laboratory",
     "estimates": "benchmarks.estimates",
     "studies": "benchmarks.studies",
+    "doors": "benchmarks.doors",
     "scaling": "benchmarks.scaling",
 }
 """The largest kernels are compiled first."""

@@ -33,6 +33,7 @@ from joulewise.simulate.jobs.backfill import backfill, can_backfill_fast
 from joulewise.simulate.jobs.event import START, JobEvent
 from joulewise.simulate.jobs.misfits import job_misfits
 from joulewise.simulate.jobs.scheduler import Scheduler
+from joulewise.visible import Visible
 
 _run_jobs: Any = run_jobs
 
@@ -40,7 +41,7 @@ _BEFORE_ALL_S = -1.0
 
 
 @dataclass(frozen=True, eq=False)
-class JobOutcome:
+class JobOutcome(Visible, looks="jobs"):
     """What a scheduler did with a world.
 
     `n_mapping_events` are those that had jobs to map; `mapping_s` is the wall-clock time that the simulation took.
@@ -48,6 +49,7 @@ class JobOutcome:
     joule.
     """
 
+    world: JobWorld
     allocation: JobAllocation
     n_mapping_events: int
     mapping_s: float
@@ -62,7 +64,7 @@ def simulate_jobs(world: JobWorld, scheduler: Scheduler, seed: int = 0, trial: i
     """
     raise_if_any(job_misfits(world, scheduler))
     if can_backfill_fast(world, scheduler):
-        return JobOutcome(*backfill(world, scheduler))
+        return JobOutcome(world, *backfill(world, scheduler))
     engine = JobEngine(world, scheduler, seed, trial)
     engine.warm_up()
     began = time.perf_counter()
@@ -143,7 +145,7 @@ class JobEngine:
 
     def outcome(self, mapping_s: float = 0.0) -> JobOutcome:
         """What was done so far, which took so long."""
-        return JobOutcome(self.allocation(), self.n_events, mapping_s, self.prices.path[: self.n_events])
+        return JobOutcome(self.world, self.allocation(), self.n_events, mapping_s, self.prices.path[: self.n_events])
 
     def allocation(self) -> JobAllocation:
         """What was decided so far."""

@@ -30,6 +30,7 @@ from joulewise.study.spec.source import GOAL, SUPPLY, SYSTEM, WORKLOAD, Draw, Se
 from joulewise.study.spec.trials import EXAMPLE, MOST_TRIALS, TUNE, UNTIL, Until, until_of
 from joulewise.study.spec.tuning import Tuning
 from joulewise.study.store.store import Owner
+from joulewise.visible import Visible
 
 MAX_RUNS = 1_000_000
 """No study may ask for more runs than this."""
@@ -82,7 +83,7 @@ class Heading:
 
 
 @dataclass(frozen=True)
-class Study:
+class Study(Visible, looks="studies"):
     """A valid study: its kind and heading, its points in a fixed order, the swept columns and the text it came from.
 
     Where its trials stop by themselves, `until` says when, and the heading how many there are at most. Where values
