@@ -113,7 +113,7 @@ def read_entry(path: Path) -> Entry:
     check_object(path, found, _File, _AGAIN)
     raise_if_any(_other_sets(path, found["sets"]))
     raise_if_any(_strange_rows(path, found))
-    schema = {"set": pl.String, **ROWS}
+    schema = pl.Schema({"set": pl.String(), **ROWS})
     rows = parsed(path, found["rows"], lambda rows: pl.DataFrame(rows, schema), _AGAIN)
     policy = found["policy"]
     return Entry(policy["name"], policy["source"], policy["sha256"], found["versions"], found["sets"], rows)

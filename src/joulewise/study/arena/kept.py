@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 
@@ -15,12 +14,12 @@ from joulewise.study.store.reading import read_parquet
 
 KEPT = Path(str(files(__package__) / "kept.parquet"))
 _STAMP = "stamp"
-_AS_KEPT: Mapping[str, pl.DataType] = {"slices": pl.List(pl.Float32), "event_ms": pl.Float32()}
+_AS_KEPT = pl.Schema({**ROWS, "slices": pl.List(pl.Float32), "event_ms": pl.Float32()})
 """Columns that are only shown, and need fewer digits."""
 
 
 def kept_rows(world_set: WorldSet) -> pl.DataFrame:
-    """The rows of a set as it is now; none where that, or the version of results, is another than when they were kept."""
+    """The rows of a set as it is now; none where that, or the version of results, was another then."""
     return _kept().filter(pl.col(_STAMP) == world_set.stamp).drop(_STAMP)
 
 
@@ -33,7 +32,7 @@ def unkept(world_set: WorldSet) -> list[str]:
 def keep(world_set: WorldSet, rows: pl.DataFrame) -> None:
     """Keep rows of a set beside those that are kept of other policies of our table, and of other sets."""
     names, others = set(rows["policy"]), _kept()
-    new = rows.select(pl.lit(world_set.stamp).alias(_STAMP), pl.all()).cast(_AS_KEPT)
+    new = rows.cast(_AS_KEPT).select(pl.lit(world_set.stamp).alias(_STAMP), pl.all())
     is_of_set = pl.col(_STAMP).str.starts_with(world_set.stamp.partition(",")[0])
     stays = pl.col("policy").is_in(list(world_set.table().keys() - names)) & (pl.col(_STAMP) == world_set.stamp)
     table = pl.concat([others.filter(~is_of_set | stays), new])
@@ -43,5 +42,5 @@ def keep(world_set: WorldSet, rows: pl.DataFrame) -> None:
 
 def _kept() -> pl.DataFrame:
     if not KEPT.is_file():
-        return pl.DataFrame(schema={_STAMP: pl.String(), **ROWS}).cast(_AS_KEPT)
+        return pl.DataFrame(schema={_STAMP: pl.String(), **_AS_KEPT})
     return read_parquet(KEPT)

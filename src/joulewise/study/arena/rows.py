@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from joulewise.study.answers.results import Results
@@ -13,10 +11,10 @@ _DAY_S = 86_400.0
 _SLICE_S = _DAY_S / N_SLICES
 RUN = ("policy", "world", "trial")
 """What tells rows of a set apart."""
-ROWS: Mapping[str, pl.DataType] = {
+ROWS = pl.Schema({
     "policy": pl.String(), "world": pl.String(), "trial": pl.Int64(), "utility": pl.Float64(),
     "utility_bound": pl.Float64(), "slices": pl.List(pl.Float64), "event_ms": pl.Float64(), "error": pl.String(),
-}  # fmt: skip
+})  # fmt: skip
 """The columns: `slices` are the percent of the bound that were earned in each three hours of the day, `event_ms` what a
 mapping event took, and `error` why there is no result."""
 OF_COMPUTER = "event_ms"
