@@ -20,7 +20,7 @@ _AS_KEPT = pl.Schema({**ROWS, "slices": pl.List(pl.Float32), "event_ms": pl.Floa
 
 def kept_rows(world_set: WorldSet) -> pl.DataFrame:
     """The rows of a set as it is now; none where that, or the version of results, was another then."""
-    return _kept().filter(pl.col(_STAMP) == world_set.stamp).drop(_STAMP)
+    return _kept().filter(pl.col(_STAMP) == world_set.stamp).drop(_STAMP).cast(ROWS)
 
 
 def unkept(world_set: WorldSet) -> list[str]:
