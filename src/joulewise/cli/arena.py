@@ -16,6 +16,7 @@ from joulewise.cli.output import AsJson, note, print_cells, print_json, print_ta
 if TYPE_CHECKING:
     import polars as pl
 
+    from joulewise.errors import Problem
     from joulewise.present.arena.tables import Board
     from joulewise.study.arena.entry import Entry, Held
     from joulewise.study.arena.sets import Place, WorldSet
@@ -63,7 +64,7 @@ def arena(
 
     asked = {"POLICY": policy, "--all": every, "--verify": verify, "--quick": quick, "--tune": tune, "--out": out,
              "--entry": entry, "--trust-code": code, "--write": write, "--page": page, "--set": only}  # fmt: skip
-    raise_if_any(_misplaced({name for name, value in asked.items() if value}))
+    raise_if_any((*_misplaced({name for name, value in asked.items() if value}), *_unwritable(out)))
     if verify is not None:
         _verify(verify, code, workers, as_json=as_json)
     elif every:
@@ -83,7 +84,7 @@ _APART = (("POLICY", "--all"), ("POLICY", "--verify"), ("--all", "--verify"), ("
           ("--quick", "--entry"), ("--tune", "--entry"), ("--tune", "--out"))  # fmt: skip
 
 
-def _misplaced(given: set[str]) -> Iterator[Any]:
+def _misplaced(given: set[str]) -> Iterator[Problem]:
     """Options that say nothing where they stand, or contradict each other."""
     from joulewise.errors import Problem
 
@@ -93,6 +94,14 @@ def _misplaced(given: set[str]) -> Iterator[Any]:
     for one, other in _APART:
         if {one, other} <= given:
             yield Problem(one, f"found with {other}", "one of them at a time", "leave one out")
+
+
+def _unwritable(out: Path | None) -> Iterator[Problem]:
+    """Why the page cannot be written: told before anything is run."""
+    from joulewise.present.arena.page import check_place
+
+    if out is not None:
+        yield from check_place(out)
 
 
 def _chosen(only: Sequence[str] | None) -> list[str]:

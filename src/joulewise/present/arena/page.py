@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from joulewise._version import __version__
-from joulewise.errors import InputError, Problem
+from joulewise.errors import Problem, raise_if_any
 from joulewise.files import write_atomic
 from joulewise.present.arena.figures import FIGURES
 from joulewise.present.arena.tables import Board, board_tables, place_text, share_text, worlds_table
@@ -29,10 +29,15 @@ GLOSSARY = {
 }
 
 
+def check_place(path: Path) -> Iterator[Problem]:
+    """Why no page can be written into a file."""
+    if path.suffix != ".html":
+        yield Problem(str(path), "found another ending", "must be a file that ends in .html")
+
+
 def write_arena(boards: Sequence[Board], path: Path) -> Path:
     """Write the page of some boards; InputError where it is not to be an HTML file."""
-    if path.suffix != ".html":
-        raise InputError(Problem(str(path), "found another ending", "must be a file that ends in .html"))
+    raise_if_any(check_place(path))
     with unchecked():
         plates = tuple(_plates(boards))
     own = next((board.own for board in boards if board.own), "")

@@ -18,9 +18,9 @@ from joulewise._version import __version__
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.files import sha256_of, write_atomic
 from joulewise.policies.user_files import is_file_spec
-from joulewise.reading import Strict, check_object, parsed, read_any_object, read_text
+from joulewise.reading import Strict, check_object, parsed, read_any_object
 from joulewise.study.arena.rows import OF_COMPUTER, ROWS, RUN
-from joulewise.study.arena.sets import SETS, Place, WorldSet
+from joulewise.study.arena.sets import LOGS, SETS, Place, WorldSet
 from joulewise.study.searches.agreement import differs
 
 FORMAT = 1
@@ -82,10 +82,14 @@ def entry_of(place: Place, rows: Sequence[tuple[WorldSet, pl.DataFrame]]) -> Ent
     folder, policy = place
     source, digest = "", ""
     if is_file_spec(policy):
-        path = _file_of(folder, policy)
-        source, digest = read_text(path), sha256_of(path)
+        content = _file_of(folder, policy).read_bytes()
+        source, digest = parsed(policy, content, bytes.decode, "write it in UTF-8"), _digest(content)
     table = pl.concat(found.select(pl.lit(each.name).alias("set"), pl.all()) for each, found in rows)
     return Entry(policy, source, digest, versions(), {each.name: each.stamp for each, _ in rows}, table)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _file_of(folder: Path, policy: str) -> Path:
@@ -95,10 +99,10 @@ def _file_of(folder: Path, policy: str) -> Path:
 def versions() -> dict[str, str]:
     """What computes results here: the package, the sources of its kernels, Python and the machine."""
     kernels = Path(str(files("joulewise") / "kernels"))
-    digest = hashlib.sha256("".join(map(sha256_of, sorted(kernels.rglob("*.py")))).encode())
+    digest = _digest("".join(map(sha256_of, sorted(kernels.rglob("*.py")))).encode())
     return {
         "joulewise": __version__,
-        "kernels": digest.hexdigest()[:16],
+        "kernels": digest[:16],
         "python": platform.python_version(),
         "machine": platform.machine(),
     }
@@ -125,6 +129,8 @@ def _other_sets(path: Path, stamps: dict[str, str]) -> Iterator[Problem]:
         here = f"has {SETS[name].stamp!r}" if name in SETS else f"has the sets {', '.join(SETS)}"
         if name not in SETS or SETS[name].stamp != stamp:
             yield Problem(f"{path}: sets.{name}", f"is of {stamp!r}", f"this package {here}", _AGAIN)
+        elif not SETS[name].is_there:
+            yield Problem(f"{path}: sets.{name}", "none of its logs is here", advice=f"name their folder by {LOGS}")
 
 
 def _strange_rows(path: Path, found: dict[str, Any]) -> Iterator[Problem]:
@@ -153,6 +159,8 @@ def place_to_run(entry: Entry, path: Path, code: Path | None) -> Place:
     if not is_file_spec(entry.policy):
         return Path(), entry.policy
     where = f"{path}: policy"
+    if _digest(entry.source.encode()) != entry.sha256:
+        raise InputError(Problem(where, "its source is not that of its hash", "it was altered", _AGAIN))
     if code is None:
         advice = "read the source in it, put that into a folder of yours and name it with --trust-code FOLDER"
         raise InputError(
@@ -170,9 +178,9 @@ def place_to_run(entry: Entry, path: Path, code: Path | None) -> Place:
 
 
 def told_of(entry: Entry) -> Iterator[str]:
-    """What is to be said of an entry before it is run again: other versions, and a source that is not what was run."""
+    """What is other here than where the entry was made."""
     here = versions()
-    for name in here.keys() | entry.versions.keys():
+    for name in dict.fromkeys((*here, *entry.versions)):
         there, now = entry.versions.get(name, "none"), here.get(name, "none")
         if there != now:
             yield f"{name}: the entry is of {there}, here is {now}"

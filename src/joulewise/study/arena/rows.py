@@ -31,9 +31,10 @@ def rows_of(results: Results) -> pl.DataFrame:
     earned = results.details(table).lazy().group_by("run").agg(slices=_gains(results, table))
     rows = there.with_columns(missing).join(earned, on="run", how="left", maintain_order="left")
     share = pl.when(pl.col("utility_bound") > 0).then(100 / pl.col("utility_bound"))
+    event_ms = 1e3 * pl.col("mapping_s") / pl.col("mapping_events")
     return rows.select(
         policy=kind.main_axis, world="variant", trial="trial", utility="utility", utility_bound="utility_bound",
-        slices=pl.col("slices") * share, event_ms=1e3 * pl.col("mapping_s") / pl.col("mapping_events"), error="error",
+        slices=pl.col("slices") * share, event_ms=event_ms.fill_nan(None), error="error",
     ).cast(ROWS).collect()  # fmt: skip
 
 
