@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from joulewise.errors import Problem
     from joulewise.present.arena.tables import Board
+    from joulewise.study import Study
     from joulewise.study.arena.entry import Entry, Held
     from joulewise.study.arena.sets import Place, WorldSet
 
 FOLDER = Path("results") / "arena"
-_ALL = "all"
 
 
 def arena(
@@ -65,13 +65,13 @@ def arena(
     asked = {"POLICY": policy, "--all": every, "--verify": verify, "--quick": quick, "--tune": tune, "--out": out,
              "--entry": entry, "--trust-code": code, "--write": write, "--page": page, "--set": only}  # fmt: skip
     raise_if_any((*_misplaced({name for name, value in asked.items() if value}), *_unwritable(out)))
+    extent = Extent("quick" if quick else "tuning" if tune else "judging", workers, out, as_json)
     if verify is not None:
-        _verify(verify, code, workers, as_json=as_json)
+        _verify(verify, code, extent)
     elif every:
-        _all(_chosen(only), out, page, workers, writes=write, as_json=as_json)
+        _all(_chosen(only), extent, page, writes=write)
     elif policy is not None:
-        stage = "quick" if quick else "tuning" if tune else "judging"
-        _compete(policy, _chosen(only), stage, out, entry, workers, as_json=as_json)
+        _compete(policy, _chosen(only), extent, entry)
     else:
         _list(as_json)
 
@@ -132,16 +132,16 @@ _NO_LOGS = "none here: JOULEWISE_DATA names the folder of real logs"
 # --- a policy ----------------------------------------------------------------------------------------------------
 
 
-def _compete(
-    policy: str,
-    names: Sequence[str],
-    stage: str,
-    out: Path | None,
-    entry: Path | None,
-    workers: int | None,
-    *,
-    as_json: bool,
-) -> None:
+class Extent(NamedTuple):
+    """How much is run by how many processes, and how it is told."""
+
+    stage: str
+    workers: int | None
+    out: Path | None
+    as_json: bool
+
+
+def _compete(policy: str, names: Sequence[str], extent: Extent, entry: Path | None) -> None:
     """Run a policy on its sets, and show how it stands."""
     from joulewise.present.arena.tables import Board
     from joulewise.study.arena.entry import entry_of
@@ -150,18 +150,17 @@ def _compete(
     from joulewise.study.arena.standings import Standings, together
 
     place = place_of(policy)
-    sets = _sets_of(place, names)
-    folder = FOLDER / re.sub(r"[^\w.-]", "_", place[1])
-    rows = [(each, _rows(each, place, stage, folder, workers, as_json=as_json)) for each in sets]
-    boards = [
-        Board(each, Standings(own if stage == TUNING else together(own, kept_rows(each)), place[1]))
-        for each, own in rows
-    ]
+    name = re.sub(r"[^\w.-]", "_", place[1])
+    rows = [(each, _run(each, place, FOLDER / name, extent)) for each in _sets_of(place, names)]
+    boards = []
+    for each, own in rows:
+        met = own if extent.stage == TUNING else together(own, kept_rows(each))
+        boards.append(Board(each, Standings(met, place[1])))
     written = {}
-    if stage == JUDGING:
-        written["entry"] = entry or folder.with_name(f"{folder.name}.json")
+    if extent.stage == JUDGING:
+        written["entry"] = entry or FOLDER / f"{name}.json"
         entry_of(place, rows).write(written["entry"])
-    _show(boards, out, written, as_json=as_json)
+    _show(boards, written, extent)
     if any(own["error"].count() for _, own in rows):
         raise typer.Exit(SOME_RUNS_FAILED)
 
@@ -172,55 +171,49 @@ def _sets_of(place: Place, names: Sequence[str]) -> list[WorldSet]:
     from joulewise.study.arena.sets import SETS, sets_for
 
     fitting = sets_for(place)
-    found = [each for each in fitting if each.name in names]
     systems = {each.system for each in fitting}
     for each in SETS.values():
         if each.name in names and each.system in systems and not each.is_there:
             note(f"{each.name}: {_NO_LOGS}.")
+    found = [each for each in fitting if each.name in names]
     if not found:
         allowed = f"{place[1]!r} is for {' and '.join(each.name for each in fitting)}"
         raise InputError(Problem("--set", f"found {', '.join(names)}", allowed, "leave --set out"))
     return found
 
 
-def _rows(
-    each: WorldSet, place: Place, stage: str, folder: Path, workers: int | None, *, as_json: bool
-) -> pl.DataFrame:
+def _run(each: WorldSet, place: Place, folder: Path, extent: Extent) -> pl.DataFrame:
     """What a policy comes to on a set."""
-    study_folder, policy = place
-    return _run(each, [policy], stage, study_folder, folder / f"{each.name}-{stage}", workers, as_json=as_json)
+    code, policy = place
+    return _rows(each.study([policy], extent.stage, code), folder / f"{each.name}-{extent.stage}", extent)
 
 
-def _run(
-    each: WorldSet, policies: Sequence[str], stage: str, code: Path, folder: Path, workers: int | None, *, as_json: bool
-) -> pl.DataFrame:
-    """What policies come to on a set, after a word on how long that takes."""
+def _rows(study: Study, folder: Path, extent: Extent) -> pl.DataFrame:
+    """What the policies of a study come to, after a word on how long that takes."""
     from joulewise.cli.run import run_shown
     from joulewise.study.arena.rows import rows_of
     from joulewise.study.running.estimate import estimate
     from joulewise.units import count, roughly
 
-    study = each.study(policies, stage, code)
-    if not as_json:
+    if not extent.as_json:
         work = estimate(study, folder)
         takes = f", which takes about {roughly(work.seconds + work.compile_s)}" if work.n_missing else ""
         note(f"{study.name}: {count(work.n_missing, 'run')} to compute{takes}.")
-    return rows_of(run_shown(study, folder, workers, quiet=as_json))
+    return rows_of(run_shown(study, folder, extent.workers, quiet=extent.as_json))
 
 
 # --- what is shown -----------------------------------------------------------------------------------------------
 
 
-def _show(boards: Sequence[Board], out: Path | None, written: dict[str, Path], *, as_json: bool) -> None:
+def _show(boards: Sequence[Board], written: dict[str, Path], extent: Extent) -> None:
     """Print how policies stand, and write the page if that is asked for."""
     from joulewise.present.arena.page import write_arena
 
-    if out is not None:
-        written["page"] = write_arena(boards, out)
-    if as_json:
-        print_json(
-            {"sets": [_as_json(board) for board in boards], **{name: str(path) for name, path in written.items()}}
-        )
+    if extent.out is not None:
+        written["page"] = write_arena(boards, extent.out)
+    if extent.as_json:
+        places = {name: str(path) for name, path in written.items()}
+        print_json({"sets": [_as_json(board) for board in boards], **places})
         return
     for board in boards:
         _print_board(board)
@@ -252,49 +245,53 @@ def _as_json(board: Board) -> dict[str, Any]:
 # --- all policies ------------------------------------------------------------------------------------------------
 
 
-def _all(
-    names: Sequence[str], out: Path | None, page: Path | None, workers: int | None, *, writes: bool, as_json: bool
-) -> None:
+def _all(names: Sequence[str], extent: Extent, page: Path | None, *, writes: bool) -> None:
     """Show how all policies of our tables stand, after running those that are missing if that is asked for."""
     from joulewise.errors import InputError, Problem
     from joulewise.files import write_changed
     from joulewise.present.arena.marked import filled
     from joulewise.present.arena.tables import Board
-    from joulewise.study.arena.kept import keep, kept_rows, unkept
-    from joulewise.study.arena.sets import JUDGING, SETS
+    from joulewise.study.arena.kept import kept_rows
+    from joulewise.study.arena.sets import SETS
     from joulewise.study.arena.standings import Standings
     from joulewise.study.parsing.study import read_source
 
     sets = [SETS[name] for name in names if SETS[name].is_there]
     for each in sets:
-        missing = unkept(each)
-        if missing and writes:
-            keep(each, _run(each, missing, JUDGING, Path(), FOLDER / _ALL / each.name, workers, as_json=as_json))
-        elif missing:
-            note(f"{each.name}: nothing is kept of {', '.join(missing)}; --all --write runs them.")
-    boards = [Board(each, Standings(kept_rows(each))) for each in sets]
-    boards = [board for board in boards if not board.standings.rows.is_empty()]
+        _complete(each, extent, writes=writes)
+    boards = [Board(each, Standings(rows)) for each in sets if not (rows := kept_rows(each)).is_empty()]
     if not boards:
         raise InputError(Problem("--all", "nothing is kept of these sets", advice="--all --write runs all policies"))
     written = {}
     if page is not None:
         write_changed(page, filled(read_source(page, "give a page with marked parts"), boards))
-        written["table"] = page
-    _show(boards, out, written, as_json=as_json)
+        written["tables"] = page
+    _show(boards, written, extent)
+
+
+def _complete(each: WorldSet, extent: Extent, *, writes: bool) -> None:
+    """Run the policies of which nothing is kept, and keep what they come to; or say which these are."""
+    from joulewise.study.arena.kept import keep, unkept
+
+    missing = unkept(each)
+    if missing and writes:
+        keep(each, _rows(each.study(missing), FOLDER / "all" / each.name, extent))
+    elif missing:
+        note(f"{each.name}: nothing is kept of {', '.join(missing)}; --all --write runs them.")
 
 
 # --- an entry ----------------------------------------------------------------------------------------------------
 
 
-def _verify(path: Path, code: Path | None, workers: int | None, *, as_json: bool) -> None:
+def _verify(path: Path, code: Path | None, extent: Extent) -> None:
     """Run an entry again, and say row by row what holds."""
     from joulewise.study.arena.entry import place_to_run, read_entry, told_of
 
     entry = read_entry(path)
     place = place_to_run(entry, path, code)
     said = list(told_of(entry))
-    held = _held(entry, place, workers, as_json=as_json)
-    if as_json:
+    held = _held(entry, place, extent)
+    if extent.as_json:
         print_json({"policy": entry.policy, "notes": said, "rows": [vars(each) for each in held]})
     else:
         _show_held(entry, said, held)
@@ -302,21 +299,17 @@ def _verify(path: Path, code: Path | None, workers: int | None, *, as_json: bool
         raise typer.Exit(OUR_FAULT)
 
 
-def _held(entry: Entry, place: Place, workers: int | None, *, as_json: bool) -> list[Held]:
-    """What holds of each row of an entry."""
+def _held(entry: Entry, place: Place, extent: Extent) -> list[Held]:
+    """What holds of each row of an entry, given what comes out in a folder that nobody has written to before."""
     import polars as pl
 
     from joulewise.study.arena.entry import held_against
-    from joulewise.study.arena.sets import JUDGING, SETS
+    from joulewise.study.arena.sets import SETS
 
     with TemporaryDirectory() as folder:
-        anew = [
-            _rows(SETS[name], place, JUDGING, Path(folder), workers, as_json=as_json).select(
-                pl.lit(name).alias("set"), pl.all()
-            )
-            for name in entry.sets
-        ]
-    return held_against(entry.rows, pl.concat(anew))
+        anew = {name: _run(SETS[name], place, Path(folder), extent) for name in entry.sets}
+    named = (rows.select(pl.lit(name).alias("set"), pl.all()) for name, rows in anew.items())
+    return held_against(entry.rows, pl.concat(named))
 
 
 def _show_held(entry: Entry, said: Sequence[str], held: Sequence[Held]) -> None:

@@ -11,10 +11,9 @@ from polars.testing import assert_frame_equal
 from joulewise.present.arena.marked import filled
 from joulewise.present.arena.tables import Board
 from joulewise.study import run_study
-from joulewise.study.arena import kept
 from joulewise.study.arena.kept import keep, kept_rows, unkept
 from joulewise.study.arena.rows import OF_COMPUTER, RUN, rows_of
-from joulewise.study.arena.sets import SETS
+from joulewise.study.arena.sets import SETS, WorldSet
 from joulewise.study.arena.standings import Standings
 from tests.strategies.small_arena import made_rows, put_small_sets
 from tests.test_project import ROOT
@@ -24,7 +23,7 @@ ADVICE = "run `joulewise arena --all --write --page docs/explanation/arena.md`"
 
 
 @pytest.mark.parametrize("each", SHIPPED, ids=lambda each: each.name)
-def test_all_policies_are_kept_on_every_world_and_trial(each: kept.WorldSet) -> None:
+def test_all_policies_are_kept_on_every_world_and_trial(each: WorldSet) -> None:
     assert unkept(each) == [], ADVICE
     n_trials = each.study(["prices"]).heading.trials
     rows = kept_rows(each)
@@ -72,7 +71,7 @@ def test_new_rows_take_the_place_of_older_ones(monkeypatch: pytest.MonkeyPatch, 
     assert kept_rows(logs)["policy"].to_list() == ["easy"]
     assert not {"prices", "random"} & set(unkept(tasks))
     (tmp_path / "tasks.toml").write_text((tmp_path / "tasks.toml").read_text() + "\n")
-    put = kept.WorldSet("tasks", "tasks", "policies")
+    put = WorldSet("tasks", "tasks", "policies")
     assert kept_rows(put).is_empty()
     keep(put, made_rows({"random": [[25.0]]}))
     assert kept_rows(tasks).is_empty()

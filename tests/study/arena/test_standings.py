@@ -35,7 +35,7 @@ def slow_places(values: dict[str, list[float]]) -> dict[str, tuple[int, int]]:
 @given(st.lists(st.lists(SHARES, min_size=4, max_size=4), min_size=2, max_size=6))
 def test_places_are_those_of_every_pair(values: list[list[float]]) -> None:
     named = {f"policy {number}": [share + 20 * number for share in of] for number, of in enumerate(values)}
-    table = Standings(made_rows({name: [of] for name, of in named.items()})).table
+    table = Standings(made_rows({name: [[*of]] for name, of in named.items()})).table
     found = {name: places for name, *places in table.select("policy", "first", "last").iter_rows()}
     assert {name: tuple(places) for name, places in found.items()} == slow_places(named)
     assert all(first <= rank <= last for rank, (first, last) in enumerate(found.values(), 1))
