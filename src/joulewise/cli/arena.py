@@ -250,16 +250,14 @@ def _all(names: Sequence[str], extent: Extent, page: Path | None, *, writes: boo
     from joulewise.errors import InputError, Problem
     from joulewise.files import write_changed
     from joulewise.present.arena.marked import filled
-    from joulewise.present.arena.tables import Board
-    from joulewise.study.arena.kept import kept_rows
+    from joulewise.present.arena.tables import kept_boards
     from joulewise.study.arena.sets import SETS
-    from joulewise.study.arena.standings import Standings
     from joulewise.study.parsing.study import read_source
 
     sets = [SETS[name] for name in names if SETS[name].is_there]
     for each in sets:
         _complete(each, extent, writes=writes)
-    boards = [Board(each, Standings(rows)) for each in sets if not (rows := kept_rows(each)).is_empty()]
+    boards = kept_boards(sets)
     if not boards:
         raise InputError(Problem("--all", "nothing is kept of these sets", advice="--all --write runs all policies"))
     written = {}

@@ -87,7 +87,10 @@ def test_figures_are_drawn_and_findings_said(own: str) -> None:
     board = board_of(own)
     with unchecked():
         assert all(figure.draw(board).chart for figure in FIGURES)
-    (finding,) = findings(board)
+    finding, *further = findings(board)
+    assert [each.support for each in further] == (
+        ["Worst is world 0 (\N{MINUS SIGN}30.0 points against Prices)."] if own else []
+    )
     assert finding.lead.startswith(own or "Prices")
     assert finding.support == f"Its places: {2 if own else 1} of 3."
 

@@ -9,12 +9,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from joulewise.present.arena.marked import filled
-from joulewise.present.arena.tables import Board
+from joulewise.present.arena.tables import kept_boards
 from joulewise.study import run_study
 from joulewise.study.arena.kept import keep, kept_rows, unkept
 from joulewise.study.arena.rows import OF_COMPUTER, RUN, rows_of
 from joulewise.study.arena.sets import SETS, WorldSet
-from joulewise.study.arena.standings import Standings
 from tests.strategies.small_arena import made_rows, put_small_sets
 from tests.test_project import ROOT
 
@@ -34,7 +33,7 @@ def test_all_policies_are_kept_on_every_world_and_trial(each: WorldSet) -> None:
 
 def test_the_table_of_all_policies_in_the_docs_is_current() -> None:
     page = (ROOT / "docs" / "explanation" / "arena.md").read_text()
-    assert page == filled(page, [Board(each, Standings(kept_rows(each))) for each in SHIPPED]), ADVICE
+    assert page == filled(page, kept_boards(SHIPPED)), ADVICE
 
 
 def comes_out(name: str, policies: list[str], stage: str, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -9,7 +10,16 @@ from joulewise._version import __version__
 from joulewise.errors import Problem, raise_if_any
 from joulewise.files import write_atomic
 from joulewise.present.arena.figures import FIGURES
-from joulewise.present.arena.tables import Board, board_tables, place_text, share_text, worlds_table
+from joulewise.present.arena.tables import (
+    Board,
+    Gap,
+    board_tables,
+    gaps,
+    place_text,
+    points_text,
+    share_text,
+    worlds_table,
+)
 from joulewise.present.findings import Finding
 from joulewise.present.glossary import STATISTICS
 from joulewise.present.html import libraries
@@ -66,3 +76,15 @@ def findings(board: Board) -> Iterator[Finding]:
     lead = f"{board.title(str(best['policy']))} earns {share_text(best)} % of the proven bound on {board.name}."
     places = f"Its places: {place_text(best)} of {board.standings.table.height}." if best["first"] is not None else ""
     yield Finding(lead, places)
+    met = gaps(board) if board.own and board.own != board.best else ()
+    ranked = sorted((gap for gap in met if not math.isnan(gap.points)), key=lambda gap: gap.points)
+    if ranked:
+        yield Finding(
+            f"Against the best of the others it stands best in {_named(board, ranked[-1])}.",
+            f"Worst is {_named(board, ranked[0])}.",
+        )
+
+
+def _named(board: Board, gap: Gap) -> str:
+    """A world with the difference to the best of the others."""
+    return f"{gap.world} ({points_text(gap)} points against {board.title(gap.best['policy'])})"

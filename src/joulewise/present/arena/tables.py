@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from joulewise.present.formats import MISSING, fixed, signed
 from joulewise.present.tables import BEST, WORDS, Cell, Table, plus_minus
+from joulewise.study.arena.kept import kept_rows
 from joulewise.study.arena.rows import N_SLICES
 from joulewise.study.arena.sets import WorldSet
 from joulewise.study.arena.standings import SHARE, Standings
@@ -24,7 +26,7 @@ _HOURS = 24 // N_SLICES
 
 @dataclass(frozen=True)
 class Board:
-    """What stands on the board of a set: the set, how policies stand there, and what they are called."""
+    """The board of a set: how policies stand on it, and what they are called."""
 
     world_set: WorldSet
     standings: Standings
@@ -47,6 +49,12 @@ class Board:
     def title(self, policy: str) -> str:
         """What a policy is called."""
         return self.world_set.table().get(policy, policy)
+
+
+def kept_boards(sets: Iterable[WorldSet]) -> list[Board]:
+    """The boards of what the package keeps of all policies; sets of which it keeps nothing are left out."""
+    kept = ((each, kept_rows(each)) for each in sets)
+    return [Board(each, Standings(rows)) for each, rows in kept if not rows.is_empty()]
 
 
 def board_tables(board: Board) -> Iterator[Table]:
@@ -92,20 +100,44 @@ def _small(value: float | None) -> str:
     return MISSING if value is None else f"{value:.2g}"
 
 
+class Gap(NamedTuple):
+    """How the own policy stands in a world, and the best of the others there."""
+
+    world: str
+    own: Mapping[str, Any]
+    best: Mapping[str, Any]
+
+    @property
+    def points(self) -> float:
+        """By how many percentage points of the bound the own policy earns more; NaN where one has no result."""
+        own, best = (math.nan if row[SHARE] is None else float(row[SHARE]) for row in (self.own, self.best))
+        return own - best
+
+
+def gaps(board: Board) -> Iterator[Gap]:
+    """How the own policy stands in each world."""
+    for world in board.standings.worlds:
+        here = board.standings.in_world(world)
+        others = here.table.filter(pl.col("policy") != board.own)
+        yield Gap(world, here.of(board.own), others.row(0, named=True))
+
+
 def own_table(board: Board) -> Table:
     """Where the own policy wins and loses: each world with the best of the others, and the difference to it."""
-    rows = tuple((world, _own_cells(board, board.standings.in_world(world))) for world in board.standings.worlds)
+    rows = tuple((gap.world, _gap_cells(board, gap)) for gap in gaps(board))
     caption = f"{board.title(board.own)} in each world of {board.name}"
     return Table(caption, "World", ("Places", "% of bound", "Best of the others", "Its %", "Difference"), rows)
 
 
-def _own_cells(board: Board, here: Standings) -> tuple[Cell, ...]:
-    own = here.of(board.own)
-    best = next(row for row in here.table.iter_rows(named=True) if row["policy"] != board.own)
-    known = own[SHARE] is not None and best[SHARE] is not None
-    gap = signed(own[SHARE] - best[SHARE], 1) if known else MISSING
-    other = Cell(board.title(best["policy"]), WORDS)
-    return Cell(place_text(own)), Cell(share_text(own)), other, Cell(share_text(best)), Cell(gap)
+def _gap_cells(board: Board, gap: Gap) -> tuple[Cell, ...]:
+    places, share = place_text(gap.own), share_text(gap.own)
+    other = Cell(board.title(gap.best["policy"]), WORDS)
+    return Cell(places), Cell(share), other, Cell(share_text(gap.best)), Cell(points_text(gap))
+
+
+def points_text(gap: Gap) -> str:
+    """A difference in percentage points."""
+    return MISSING if math.isnan(gap.points) else signed(gap.points, 1)
 
 
 def failures_table(board: Board) -> Table:
