@@ -26,6 +26,6 @@ def filled(page: str, boards: Sequence[Board]) -> str:
 
 
 def _part(board: Board) -> str:
-    """The table of a set, below the set that it is of."""
+    """The table of a set, below what it is of."""
     table = standings_table(board)
-    return f"\n{table.caption} ({board.world_set.stamp}):\n\n{markdown(table)}\n"
+    return f"\n{table.caption}:\n\n{markdown(table)}\n"
