@@ -55,12 +55,17 @@ workload.trace = "other.swf"
 """
 
 
+TEXTS = {"tasks": TASKS, "logs": LOGS}
+
+
 def put_small_sets(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     """Put small sets in the place of those of the package; nothing is kept of them, and no logs are there."""
-    for name, text in {"tasks": TASKS, "logs": LOGS}.items():
-        (folder / f"{name}.toml").write_text(text)
-        monkeypatch.setitem(SETS, name, WorldSet(name, SETS[name].system, SETS[name].offers))
-    monkeypatch.delitem(SETS, "jobs")
+    small = {name: WorldSet(name, SETS[name].system, SETS[name].offers) for name in TEXTS}
+    for name in reversed(SETS.copy()):  # they are put back the other way round, in the order in which they were
+        monkeypatch.delitem(SETS, name)
+    for name, each in small.items():
+        (folder / f"{name}.toml").write_text(TEXTS[name])
+        monkeypatch.setitem(SETS, name, each)
     monkeypatch.setattr(sets, "_SETS", folder)
     monkeypatch.setattr(kept, "KEPT", folder / "kept.parquet")
     monkeypatch.setenv(sets.LOGS, str(folder / "logs"))

@@ -143,22 +143,13 @@ class Extent(NamedTuple):
 
 def _compete(policy: str, names: Sequence[str], extent: Extent, entry: Path | None) -> None:
     """Run a policy on its sets, and show how it stands."""
-    from joulewise.present.arena.tables import Board
     from joulewise.study.arena.entry import entry_of
-    from joulewise.study.arena.kept import kept_rows
-    from joulewise.study.arena.sets import JUDGING, TUNING, place_of
-    from joulewise.study.arena.standings import Standings, together
+    from joulewise.study.arena.sets import JUDGING, place_of
 
     place = place_of(policy)
     name = re.sub(r"[^\w.-]", "_", place[1])
     rows = [(each, _run(each, place, FOLDER / name, extent)) for each in _sets_of(place, names)]
-    boards = []
-    for each, own in rows:
-        is_tuning = extent.stage == TUNING
-        met = own if is_tuning else together(own, kept_rows(each))
-        if not is_tuning and not extent.as_json:
-            _say_unkept(each)
-        boards.append(Board(each, Standings(met, place[1])))
+    boards = [_board(each, own, place[1], extent) for each, own in rows]
     written = {}
     if extent.stage == JUDGING:
         written["entry"] = entry or FOLDER / f"{name}.json"
@@ -166,6 +157,20 @@ def _compete(policy: str, names: Sequence[str], extent: Extent, entry: Path | No
     _show(boards, written, extent)
     if any(own["error"].count() for _, own in rows):
         raise typer.Exit(SOME_RUNS_FAILED)
+
+
+def _board(each: WorldSet, own: pl.DataFrame, policy: str, extent: Extent) -> Board:
+    """The board of a set with a policy and all others; with that alone where it is tuned."""
+    from joulewise.present.arena.tables import Board
+    from joulewise.study.arena.kept import kept_rows
+    from joulewise.study.arena.sets import TUNING
+    from joulewise.study.arena.standings import Standings, together
+
+    if extent.stage == TUNING:
+        return Board(each, Standings(own, policy))
+    if not extent.as_json:
+        _say_unkept(each)
+    return Board(each, Standings(together(own, kept_rows(each)), policy))
 
 
 def _sets_of(place: Place, names: Sequence[str]) -> list[WorldSet]:
