@@ -34,9 +34,8 @@ def draw_shares(board: Board) -> Drawing:
     base = _base(board, rows, "name", [row["name"] for row in rows])
     spans = base.mark_rule(strokeWidth=1.6).encode(x=_x("low:Q"), x2=alt.X2("high:Q"))
     points = base.mark_point(filled=True, size=44, opacity=1).encode(x=_x(f"{SHARE}:Q"))
-    caption = (
-        "Mean over all worlds with the 95 % interval over trials; 100 % is proven to be out of reach of any policy."
-    )
+    spread = " with the 95 % interval over trials" if board.standings.table["low"].count() else ", one trial"
+    caption = f"Mean over all worlds{spread}. No policy can earn more than 100 %: that is proven."
     return Drawing(assemble([_panel(spans, points)]), caption)
 
 
