@@ -42,18 +42,19 @@ def test_the_table_of_all_policies_in_the_docs_is_current() -> None:
     assert page == filled(page, kept_boards(SHIPPED)), ADVICE
 
 
-def comes_out(name: str, policies: list[str], stage: str, folder: Path) -> None:
+def comes_out(name: str, policies: list[str], stage: str, folder: Path, *, to_the_bit: bool) -> None:
     """Hold what comes out for policies on a set against what is kept."""
     anew = rows_of(run_study(SETS[name].study(policies, stage), folder, 1))
     there = kept_rows(SETS[name]).join(anew, on=RUN, how="semi")
     kept_slices = pl.col("slices").cast(pl.List(pl.Float32)).cast(pl.List(pl.Float64))
     left = [table.sort(RUN).drop(OF_COMPUTER) for table in (there, anew.with_columns(kept_slices))]
     assert there.height == anew.height
-    assert_frame_equal(left[0], left[1], check_exact=True)
+    assert_frame_equal(left[0], left[1], check_exact=to_the_bit, rel_tol=1e-6)
 
 
-def test_jobs_come_out_again_to_the_bit(tmp_path: Path) -> None:
-    comes_out("jobs", ["fcfs"], "quick", tmp_path)
+def test_jobs_come_out_again(tmp_path: Path) -> None:
+    """But for rounding: mathematical functions may differ in the last bit from one processor to another."""
+    comes_out("jobs", ["fcfs"], "quick", tmp_path, to_the_bit=False)
 
 
 @pytest.mark.thorough("takes minutes")
@@ -65,7 +66,7 @@ def test_jobs_come_out_again_to_the_bit(tmp_path: Path) -> None:
     ],
 )
 def test_samples_come_out_again_to_the_bit(name: str, policies: list[str], tmp_path: Path) -> None:
-    comes_out(name, policies, "judging", tmp_path)
+    comes_out(name, policies, "judging", tmp_path, to_the_bit=True)
 
 
 def test_new_rows_take_the_place_of_older_ones(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
