@@ -16,7 +16,6 @@ SUBJECTS = {
     "manager": "benchmarks.manager",
     "cluster": "benchmarks.cluster",
     "day": "benchmarks.day",
-    "doors": "benchmarks.doors",
     "bag": "benchmarks.bag",
     "facility": "benchmarks.facility",
     "fronts": "benchmarks.fronts",

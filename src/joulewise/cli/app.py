@@ -12,6 +12,7 @@ import typer
 
 from joulewise._version import __version__
 from joulewise.cli import (
+    arena,
     check,
     check_policy,
     compare,
@@ -70,6 +71,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "list": list_.list_,
     "explain": explain.explain,
     "reproduce": reproduce.reproduce,
+    "arena": arena.arena,
     "schema": schema.schema,
     "versions": versions.versions,
 }
