@@ -21,7 +21,8 @@ from joulewise.policies.tasks.policy import Policy
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.measures import measures
 from joulewise.simulate.tasks.serial import Outcome, simulate
-from joulewise.study.tasks.conformance import arrays_of, renamed
+from joulewise.study.kinds.conformance import arrays_of
+from joulewise.study.tasks.conformance import parts_of, renamed
 from tests.strategies.cases import cases
 from tests.strategies.heuristics import EVERY_POLICY
 from tests.strategies.meter import meter_of
@@ -55,7 +56,7 @@ def shifted(world: World, by_s: float) -> World:
 
 def conforming_run(world: World, manager: Manager) -> Outcome:
     """A run that is valid, the same when repeated, leaves its inputs alone, and whose numbers are right."""
-    arrays = arrays_of(world)
+    arrays = arrays_of(parts_of(world))
     before = [array.tobytes() for array in arrays]
     outcome, again = (simulate(dataclasses.replace(world), manager, seed=7, trial=3) for _ in range(2))
     assert check_allocation(world, outcome.allocation, manager) == []

@@ -50,7 +50,7 @@ def by_lot(event: Event) -> Any:
         can_run = np.isfinite(event.exec_s[event.task_type, event.machine_type[machine], 0])
         left = np.setdiff1d(event.task[can_run], [row[0] for row in rows])
         if left.size:
-            rows.append((event.rng.choice(left), machine, 0))
+            rows.append((event.rng.choice(left), int(machine), 0))
     return rows
 
 

@@ -86,12 +86,6 @@ class Trial(ABC):
             warnings.simplefilter("ignore")
             return self.run()
 
-    def arrays(self) -> list[NDArray[Any]]:
-        """Every array of the world."""
-        parts = [part for part in self.parts() if part is not None]
-        values = [getattr(part, field.name) for part in parts for field in dataclasses.fields(part)]
-        return [value for value in values if isinstance(value, np.ndarray)]
-
 
 @dataclass(frozen=True)
 class Check:
@@ -99,6 +93,13 @@ class Check:
 
     says: str
     find: Callable[[Trial], str]
+
+
+def arrays_of(parts: Iterable[Any]) -> list[NDArray[Any]]:
+    """Every array of the parts of a world."""
+    there = [part for part in parts if part is not None]
+    values = [getattr(part, field.name) for part in there for field in dataclasses.fields(part)]
+    return [value for value in values if isinstance(value, np.ndarray)]
 
 
 # Checks
@@ -128,7 +129,7 @@ def _sees_no_names(trial: Trial) -> str:
 
 
 def _leaves_inputs(trial: Trial) -> str:
-    arrays = trial.arrays()
+    arrays = arrays_of(trial.parts())
     before = [array.tobytes() for array in arrays]
     trial.again()
     return "" if [array.tobytes() for array in arrays] == before else "an array of the world was changed"
