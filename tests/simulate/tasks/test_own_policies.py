@@ -45,7 +45,7 @@ def first_come(event: Event) -> Any:
 @own_policy()
 def by_lot(event: Event) -> Any:
     """Tasks in a random order, one to each machine that can run it."""
-    rows: list[tuple[int, int, int]] = []
+    rows: list[Any] = []
     for machine in np.flatnonzero(event.is_open):
         can_run = np.isfinite(event.exec_s[event.task_type, event.machine_type[machine], 0])
         left = np.setdiff1d(event.task[can_run], [row[0] for row in rows])
