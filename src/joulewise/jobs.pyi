@@ -15,9 +15,10 @@ from joulewise.policies.jobs.heuristic import job_heuristic as heuristic
 from joulewise.policies.jobs.own import own_job_policy as policy
 from joulewise.policies.jobs.policy import JobPolicy as Policy
 from joulewise.policies.jobs.table import JOB_POLICIES as POLICIES
-from joulewise.simulate.jobs.event import Choices, JobRuns, Profile
+from joulewise.simulate.jobs.event import Choices, Profile
 from joulewise.simulate.jobs.event import JobEvent as Event
 from joulewise.simulate.jobs.event import JobPast as Past
+from joulewise.simulate.jobs.event import JobRuns as Runs
 from joulewise.simulate.jobs.measures import job_measures as measures
 from joulewise.simulate.jobs.run import JobOutcome as Outcome
 from joulewise.simulate.jobs.run import simulate_jobs as simulate
@@ -41,7 +42,6 @@ __all__ = [
     "Clusters",
     "Event",
     "Fate",
-    "JobRuns",
     "Jobs",
     "Label",
     "LublinParameters",
@@ -52,6 +52,7 @@ __all__ = [
     "Past",
     "Policy",
     "Profile",
+    "Runs",
     "Scheduler",
     "Session",
     "Supply",
