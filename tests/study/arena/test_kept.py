@@ -21,13 +21,7 @@ SHIPPED = [SETS[name] for name in ("tasks", "jobs")]
 ADVICE = "run `joulewise arena --all --write --page docs/explanation/arena.md`"
 
 
-NOT_YET = {"tasks": pytest.mark.xfail(strict=True, reason=f"not run whole yet: {ADVICE}")}
-"""Sets of which nothing is kept; whoever runs them takes them out of here."""
-
-
-@pytest.mark.parametrize(
-    "each", [pytest.param(each, marks=NOT_YET.get(each.name, ()), id=each.name) for each in SHIPPED]
-)
+@pytest.mark.parametrize("each", SHIPPED, ids=lambda each: each.name)
 def test_all_policies_are_kept_on_every_world_and_trial(each: WorldSet) -> None:
     assert unkept(each) == [], ADVICE
     n_trials = each.study(["prices"]).heading.trials
@@ -61,7 +55,7 @@ def test_jobs_come_out_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "policies"),
     [
-        pytest.param("tasks", ["prices", "max-max-upe", "fcfs-all", "random"], marks=NOT_YET.get("tasks", ())),
+        ("tasks", ["prices", "max-max-upe", "fcfs-all", "random"]),
         ("jobs", ["prices", "easy", "max-upr"]),
     ],
 )

@@ -73,7 +73,17 @@ class JobTrial(Trial):
     def parts(self) -> Iterable[Any]:
         """The parts of the world."""
         world = self.world
-        return (world.clusters, world.types, world.jobs, world.jobs.work, world.supply, world.outages)
+        jobs, work = world.jobs, world.jobs.work
+        return (
+            world.clusters,
+            world.types,
+            jobs,
+            work,
+            work.shapes,
+            *jobs.labels.values(),
+            world.supply,
+            world.outages,
+        )
 
     def has_run(self) -> bool:
         """Whether any job had nodes until it ended."""
