@@ -11,7 +11,7 @@ BROWSER := $(VENV)/.browser
 SLURM := $(VENV)/.slurm
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help ready demo test thorough lint docs reference smoke bench lock clean
+.PHONY: help ready demo test thorough lint docs reference thumbnails notebooks smoke bench lock clean
 .DEFAULT_GOAL := help
 
 # A test run starts hundreds of processes; each would compile every module it imports anew.
@@ -39,6 +39,12 @@ docs: $(READY) ## build the documentation into site/, warnings are errors
 
 reference: $(READY) ## write the reference pages that come from tables anew
 	$(BIN)/python -m tools.reference
+
+thumbnails: $(READY) ## draw the small pictures of all figures anew
+	$(BIN)/python -m tools.thumbnails
+
+notebooks: $(READY) ## execute the notebooks of the docs and keep what they show
+	$(BIN)/python -m tools.notebooks
 
 smoke: $(READY) ## every benchmark at a tiny size, without judging the figures
 	$(BIN)/python -m benchmarks --smoke --workers $(WORKERS)

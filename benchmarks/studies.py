@@ -22,6 +22,7 @@ from joulewise.study.running.estimate import estimate
 from joulewise.study.running.planning import plan
 from joulewise.study.running.running import describe
 from joulewise.study.store.journal import Journal
+from joulewise.study.store.keys import key_of
 from joulewise.study.store.store import Store
 from joulewise.study.verifying.verification import verify as verify_study
 
@@ -99,7 +100,7 @@ def _fill(store: Store, study: Study) -> int:
     outcome = {name: value for name, value in one.items() if "." not in name.partition(":")[0]}
     runs = plan(study)
     store.claim(study.owner, describe(study, store, runs, "here"))
-    for world in runs.table["world"].unique():
+    for world in map(key_of, runs.table["world"].unique()):
         store.write_proof(world, "trivial", proof or {})
     with Journal(store) as journal:
         for piece in _pieces(iter(runs), 256):

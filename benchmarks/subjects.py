@@ -16,13 +16,13 @@ SUBJECTS = {
     "manager": "benchmarks.manager",
     "cluster": "benchmarks.cluster",
     "day": "benchmarks.day",
-    "doors": "benchmarks.doors",
     "bag": "benchmarks.bag",
     "facility": "benchmarks.facility",
     "fronts": "benchmarks.fronts",
     "laboratory": "benchmarks.laboratory",
     "estimates": "benchmarks.estimates",
     "studies": "benchmarks.studies",
+    "doors": "benchmarks.doors",
     "scaling": "benchmarks.scaling",
 }
 """The largest kernels are compiled first."""

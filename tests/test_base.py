@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
+import sys
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 
 from joulewise.errors import InputError, JoulewiseError, Problem, nearest, raise_if_any, unknown_name
 from joulewise.files import locked, replacing, sha256_of, write_atomic
+from joulewise.progress import Progress, usual_telling
 from joulewise.rng import generator
 from joulewise.units import duration, energy, joules, n_bytes, seconds, size, watts
 
@@ -216,3 +219,49 @@ def test_a_folder_has_one_writer(tmp_path: Path) -> None:
     with locked(folder):
         assert "another process is writing here" in _answer_of_another_process(folder)
     assert _answer_of_another_process(folder) == "locked"
+
+
+# --- progress ---------------------------------------------------------------------------------------------
+
+
+class Handle:
+    """What a notebook shows of a cell, and how often."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def update(self, shown: dict[str, str], *, raw: bool) -> None:
+        assert raw
+        self.lines.append(shown["text/plain"])
+
+
+def notebook(monkeypatch: pytest.MonkeyPatch, shell: object) -> Handle:
+    """A notebook, or whatever has this shell."""
+    handle, outer, inner = Handle(), ModuleType("IPython"), ModuleType("IPython.display")
+
+    def display(shown: dict[str, str], *, raw: bool, display_id: bool) -> Handle:
+        assert display_id
+        handle.update(shown, raw=raw)
+        return handle
+
+    outer.get_ipython = lambda: shell  # type: ignore[attr-defined]
+    inner.display = display  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", outer)
+    monkeypatch.setitem(sys.modules, "IPython.display", inner)
+    return handle
+
+
+def test_a_notebook_shows_progress_as_one_line_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    handle, tell = notebook(monkeypatch, SimpleNamespace(kernel=1)), usual_telling()
+    for n_done in range(1001):
+        tell(Progress(1000, n_done, 0, 2))
+    assert handle.lines[0] == "2 of 1,002 runs are there; 2 were there already"
+    assert handle.lines[-1] == "1,002 of 1,002 runs are there; 2 were there already"
+    assert len(handle.lines) < 100
+
+
+@pytest.mark.parametrize("shell", [None, object()])
+def test_scripts_and_terminals_show_none(monkeypatch: pytest.MonkeyPatch, shell: object) -> None:
+    handle = notebook(monkeypatch, shell)
+    usual_telling()(Progress(1, 1, 0, 0))
+    assert handle.lines == []

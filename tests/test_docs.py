@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from joulewise.present.gallery import described
 from tests.strategies.sources import PACKAGE
 from tests.test_project import ROOT
 from tools import reference
@@ -65,3 +66,10 @@ def test_cited_works_are_in_the_bibliography() -> None:
     headings = re.findall(r"^### (.+)$", text_of(ROOT / "docs" / "bibliography.md"), re.MULTILINE)
     cited = {work for page in PAGES for work in re.findall(WORKS, text_of(page))}
     assert cited <= set(headings)
+
+
+def test_every_figure_has_a_small_picture() -> None:
+    """`make thumbnails` draws them; the page of all of them stays light."""
+    pictures = {path.stem: path.stat().st_size for path in (ROOT / "docs" / "images" / "figures").iterdir()}
+    assert set(pictures) == {figure.name for figure in described()}
+    assert sum(pictures.values()) < 1_000_000

@@ -21,11 +21,12 @@ from joulewise.files import write_atomic
 from joulewise.measure.bench.bundled import KERNELS as KERNELS_OF_LABORATORY
 from joulewise.measure.bench.observations import COLUMNS as OBSERVATIONS
 from joulewise.measure.plan.table import SYNTHETIC, PlanKey, plan_keys, title_of
-from joulewise.present.page import all_figures
+from joulewise.present import gallery
 from joulewise.simulate.tasks.window import MEANINGS
 from joulewise.study.kinds.columns import Described, all_columns
 from joulewise.study.kinds.systems import all_sections
 from joulewise.study.parsing.schema import StudyKey, study_keys
+from joulewise.study.spec.report import REPORT
 from joulewise.study.spec.trials import TUNE
 from joulewise.worlds.assignments.chance_tables import SAMPLE_COLUMNS
 from joulewise.worlds.bags.bag import BAG_COLUMNS
@@ -122,7 +123,7 @@ A study is a TOML file. It has a heading, the sections `[system]` and `[workload
 `[supply]` may be left out. So may `[system]` where a log of jobs describes its machine. Quantities are text with a
 unit ("10 min", "66 W", "1.11 GJ"). A list in place of a single value is a sweep. Several lists make every combination.
 A range in place of a number, such as `{ from = 1.0, to = 4.0, log = true }`, is drawn from as often as `samples` says.
-`[tune]` chooses swept values by trials of their own.
+`[tune]` chooses swept values by trials of their own. `[report]` says what the report shows, and no run depends on it.
 A key whose value is a list is swept by a list of lists. `[[variant]]` gives named combinations, which replace values of
 the sections. Files are named relative to the study. `joulewise schema` prints the JSON schema, with which editors
 complete and check study files. The works named here are in the [bibliography](../bibliography.md)."""
@@ -130,7 +131,7 @@ complete and check study files. The works named here are in the [bibliography](.
 
 def study_file() -> str:
     """Every key of a study file by section and source, then the columns of the tables that it may name."""
-    sections = ("", *all_sections(), TUNE)
+    sections = ("", *all_sections(), TUNE, REPORT)
     by_section = sorted(study_keys(), key=lambda key: sections.index(key.path.rpartition(".")[0]))
     groups = groupby(by_section, key=lambda key: (key.path.rpartition(".")[0], key.source))
     keys = [_key_table(section, source, list(members)) for (section, source), members in groups]
@@ -165,21 +166,15 @@ computes all others again, of the runs that it draws or, with `--all`, of every 
 seal, a hash of its bytes and its name: tables that were changed or moved since are refused by what trusts them, such
 as `report` and `run`, and `verify` tells what is otherwise in them."""
 
-_FIGURES_INTRO = """\
-The report has every figure whose needs the results meet. `joulewise report FOLDER --format png` writes them as
-files."""
-
 
 def results() -> str:
-    """Every column of every table of results, and every figure."""
+    """Every column of every table of results."""
     columns = all_columns()
     order = list(dict.fromkeys(described.column.table for described in columns))
     by_table = sorted(columns, key=lambda described: order.index(described.column.table))
     tables = groupby(by_table, key=lambda described: described.column.table)
     parts = (f"## {_title(name)}\n\n" + _columns(list(members)) for name, members in tables)
-    cells = ((code(figure.name), figure.title, figure.needs_words) for figure in all_figures())
-    figures = f"## Figures\n\n{_FIGURES_INTRO}\n\n" + table(("figure", "title", "needs"), cells)
-    return "\n\n".join((_RESULTS_INTRO, *parts, figures))
+    return "\n\n".join((_RESULTS_INTRO, *parts))
 
 
 _MEASURED = {True: " *(measured)*", False: ""}
@@ -196,6 +191,31 @@ def _columns(columns: list[Described]) -> str:
         for column in [each.column]
     )
     return table(("column", "unit", "studies", "meaning"), cells)
+
+
+# --- figures -----------------------------------------------------------------------------------------------------
+
+_FIGURES_INTRO = """\
+A report shows the figures whose needs the results meet, unless nothing differs in them: a dozen at once, and the others
+behind a fold. `[report]` of a study, or `joulewise report FOLDER --figure NAME`, [chooses
+some](../how-to/choose-figures.md). `joulewise list figures` has the same list. The pictures are of the bundled
+examples, most of them made smaller."""
+
+
+def figures() -> str:
+    """Every figure by the studies that may have it, with a small picture."""
+    every = gallery.described()
+    order = list(dict.fromkeys(figure.studies for figure in every))
+    groups = groupby(sorted(every, key=lambda figure: order.index(figure.studies)), key=lambda figure: figure.studies)
+    return "\n\n".join((_FIGURES_INTRO, *(_figure_table(studies, list(members)) for studies, members in groups)))
+
+
+def _figure_table(studies: str, members: list[gallery.Described]) -> str:
+    cells = (
+        (f"![{figure.name}](../images/figures/{figure.name}.png)", code(figure.name), figure.shows, figure.needs)
+        for figure in members
+    )
+    return f"## Studies: {studies}\n\n" + table(("", "figure", "what it shows", "needs"), cells)
 
 
 # --- command line ------------------------------------------------------------------------------------------------
@@ -319,6 +339,7 @@ PAGES: dict[str, tuple[str, Callable[[], str]]] = {
     "study-file.md": ("Study file", study_file),
     "plan-file.md": ("Plan file of the laboratory", plan_file),
     "results.md": ("Results", results),
+    "figures.md": ("Figures", figures),
     "command-line.md": ("Command line", command_line),
     "python.md": ("Python", python),
     "environments.md": ("Environments", environments),

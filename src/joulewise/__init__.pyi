@@ -3,6 +3,7 @@
 from joulewise import assignments, bags, facility, jobs, measure, tasks
 from joulewise._version import __version__
 from joulewise.errors import InputError, JoulewiseError, Problem
+from joulewise.looks.look import plot
 from joulewise.model.supply import Supply
 from joulewise.model.system import System
 from joulewise.model.utility import UtilityShapes, constant, linear, piecewise, step
@@ -57,6 +58,7 @@ __all__ = [
     "measures",
     "open_results",
     "piecewise",
+    "plot",
     "policy",
     "query",
     "read_study",

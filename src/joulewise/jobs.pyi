@@ -12,12 +12,18 @@ from joulewise.optimise.jobs.bound import JobBound as Bound
 from joulewise.optimise.jobs.bound import job_bound as bound
 from joulewise.policies.jobs.heuristic import find_job_policy as find_policy
 from joulewise.policies.jobs.heuristic import job_heuristic as heuristic
+from joulewise.policies.jobs.own import own_job_policy as policy
 from joulewise.policies.jobs.policy import JobPolicy as Policy
 from joulewise.policies.jobs.table import JOB_POLICIES as POLICIES
+from joulewise.simulate.jobs.event import Choices, Profile
+from joulewise.simulate.jobs.event import JobEvent as Event
+from joulewise.simulate.jobs.event import JobPast as Past
+from joulewise.simulate.jobs.event import JobRuns as Runs
 from joulewise.simulate.jobs.measures import job_measures as measures
 from joulewise.simulate.jobs.run import JobOutcome as Outcome
 from joulewise.simulate.jobs.run import simulate_jobs as simulate
 from joulewise.simulate.jobs.scheduler import Scheduler
+from joulewise.simulate.jobs.session import JobSession as Session
 from joulewise.worlds.jobs.cluster_tables import ClusterTables, read_clusters
 from joulewise.worlds.jobs.clusters import ClusterParameters, generate_clusters
 from joulewise.worlds.jobs.lublin import LublinParameters, generate_lublin
@@ -30,9 +36,11 @@ __all__ = [
     "POLICIES",
     "Allocation",
     "Bound",
+    "Choices",
     "ClusterParameters",
     "ClusterTables",
     "Clusters",
+    "Event",
     "Fate",
     "Jobs",
     "Label",
@@ -41,8 +49,12 @@ __all__ = [
     "NodeStandby",
     "Outcome",
     "ParallelDayParameters",
+    "Past",
     "Policy",
+    "Profile",
+    "Runs",
     "Scheduler",
+    "Session",
     "Supply",
     "System",
     "Table",
@@ -57,6 +69,7 @@ __all__ = [
     "generate_parallel_day",
     "heuristic",
     "measures",
+    "policy",
     "read",
     "read_clusters",
     "read_trace",

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from textwrap import shorten
+from typing import Any
 
 from joulewise.errors import JoulewiseError, printable
 from joulewise.units import count
 
 _WHY_LENGTH = 60
 """A reason is cut there, so that all stays one line."""
+_TOLD_EVERY_S = 0.2
+"""How often a notebook is told how far work is."""
 
 
 class Cancelled(JoulewiseError):  # noqa: N818 - it tells what happened, like KeyboardInterrupt
@@ -64,6 +70,16 @@ class Progress:
         return f"{self.n_reused + self.n_done - self.n_failed:,} of {n_all:,}" if n_all else ""
 
     @property
+    def is_over(self) -> bool:
+        """Whether all runs were done."""
+        return self.n_done >= self.n_total
+
+    @property
+    def line(self) -> str:
+        """All of it as one line."""
+        return "; ".join(filter(None, [f"{self.kept} runs are there" if self.kept else "", self.doing]))
+
+    @property
     def doing(self) -> str:
         """What is being done, and what became of runs that a bar does not show."""
         why = f", lastly: {shorten(printable(self.why), _WHY_LENGTH, placeholder=' ...')}" if self.why else ""
@@ -84,3 +100,29 @@ class Progress:
         if self.n_workers < 2 or not self.runs_per_s:
             return ""
         return f"{self.runs_per_s:.3g} runs/s by {self.n_workers:,} workers"
+
+
+def usual_telling() -> Callable[[Progress], None]:
+    """How progress is told where nobody says how: as a line in a notebook, and not at all in a script."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return _NotebookLine() if hasattr(shell, "kernel") else lambda _now: None
+
+
+class _NotebookLine:
+    """A line of plain text below the cell of a notebook, which changes as work goes on."""
+
+    def __init__(self) -> None:
+        self._line: Any = None
+        self._told_at_s = -1.0
+
+    def __call__(self, now: Progress) -> None:
+        """Tell how far work is, unless that was told just now."""
+        if time.monotonic() < self._told_at_s + _TOLD_EVERY_S and not now.is_over:
+            return
+        from IPython.display import display
+
+        self._told_at_s, words = time.monotonic(), {"text/plain": now.line}
+        if self._line is None:
+            self._line = display(words, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+        else:
+            self._line.update(words, raw=True)

@@ -13,12 +13,15 @@ import pytest
 from joulewise.measure.meters.power_csv import read_power_csv
 from joulewise.measure.plan.file import read_plan
 from joulewise.study import parse_study, read_study
+from joulewise.study.arena.entry import entry_of, held_against, place_to_run, read_entry
+from joulewise.study.arena.sets import SETS, place_of
 from joulewise.study.kinds.systems import all_kinds
 from joulewise.worlds.jobs.trace_files import import_log, read_trace_table
 from joulewise.worlds.jobs.trace_report import report_on
 from tests.strategies import small, small_bags, small_facility, small_fronts, small_jobs, small_lab
 from tests.strategies.altered import altered, altered_toml, as_parquet, damaged, encoded, packed
 from tests.strategies.fuzzing import FINE, FIXED, LONG, REFUSED, SHORT, fresh_seed, withstand
+from tests.strategies.small_arena import made_rows
 from tests.strategies.sources import EXAMPLES
 from tests.worlds.facility import test_tables as facility
 from tests.worlds.jobs.test_sacct import NEW, OLD
@@ -203,9 +206,25 @@ def fuzz_meters(seed: int, cases: int) -> Counter[str]:
     return withstand(attempt_meter, seed, cases)
 
 
+def fuzz_entries(seed: int, cases: int) -> Counter[str]:
+    """Altered entries of the arena, held against what they were."""
+    rows = made_rows({"prices": [[90.0, 80.0], [70.0, None]]})
+
+    def attempt_entry(draw: Random, folder: Path) -> None:
+        path = folder / "entry.json"
+        whole = entry_of(place_of("prices"), [(SETS["tasks"], rows)])
+        whole.write(path)
+        path.write_bytes(encoded(altered(path.read_text(), draw), draw))
+        entry = read_entry(path)
+        place_to_run(entry, path, folder)
+        held_against(entry.rows, whole.rows)
+
+    return withstand(attempt_entry, seed, cases)
+
+
 FUZZERS = {
     "studies": fuzz_studies, "templates": fuzz_templates, "tables": fuzz_tables, "logs": fuzz_logs,
-    "imports": fuzz_imports, "plans": fuzz_plans, "meters": fuzz_meters,
+    "imports": fuzz_imports, "plans": fuzz_plans, "meters": fuzz_meters, "entries": fuzz_entries,
 }  # fmt: skip
 """What takes a seed and a number of cases, and counts what became of them."""
 

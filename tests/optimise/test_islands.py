@@ -103,6 +103,7 @@ def test_the_front_is_that_of_all_islands() -> None:
     assert without.front.points.tolist() == front_of(without.population.points).points.tolist()
 
 
+@pytest.mark.thorough("searches three times in processes")
 def test_islands_differ_and_exchanges_matter() -> None:
     population = evolved().population
     assert len(set(population.states.tolist())) == 3

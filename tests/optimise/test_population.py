@@ -59,6 +59,7 @@ def test_a_stop_on_the_way_changes_nothing(seed: int, kind: str, ranks: Any, arc
     assert set(later.snapshots) == {0, 5, 20}
 
 
+@pytest.mark.thorough("searches twice")
 @given(st.integers(0, 10**6), st.sampled_from(KINDS), st.sampled_from([0.0, 0.5]), st.integers(0, 12))
 def test_a_stop_changes_nothing_for_assignments(seed: int, kind: str, drop_below: float, first: int) -> None:
     problem = AssignmentProblem(random_world(seed, kind), drop_below)

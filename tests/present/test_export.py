@@ -10,10 +10,10 @@ import pytest
 from joulewise.errors import InputError
 from joulewise.present import FORMATS
 from joulewise.present.export import export
-from joulewise.present.page import drawable, drawings
+from joulewise.present.page import drawable
 from joulewise.present.results import draw_figures
 from joulewise.present.tasks.keys import POLICY
-from tests.strategies.made import make_records
+from tests.strategies.made import drawings, make_records
 
 
 def test_every_format_is_what_it_says(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_means_are_over_points_and_intervals_over_trials(folder: Path) -> None:
     results = open_results(folder)
-    means = Overview(results).means(["manager.dropping_threshold"], "utility")
+    means = Overview(results).means_over_trials(["manager.dropping_threshold"], "utility")
     for row in means.iter_rows(named=True):
         runs = results.runs.filter(pl.col("manager.dropping_threshold") == row["manager.dropping_threshold"])
         assert row["mean"] == pytest.approx(runs["utility"].mean())
@@ -57,7 +57,7 @@ def test_intervals_of_trials_that_stopped_by_themselves_are_sequential() -> None
     stops = {"trials = 10": 'trials = "until 0.5 %, at most 8"'}
     results = made_results(lambda run: {"possible_percent": run.trial + run.seed}, stops)
     summary, found = results.summary().sort(results.axes), Overview(results)
-    assert found.means(results.axes, "possible_percent").equals(summary.drop("metric"))
+    assert found.means_over_trials(results.axes, "possible_percent").equals(summary.drop("metric"))
     assert found.best().sort(results.axes).equals(summary)
 
 
@@ -69,7 +69,16 @@ def test_very_many_runs_have_a_report_of_means(folder: Path, tmp_path: Path) -> 
     assert "Mean by dropping threshold" in page
     assert "All metrics at every point" not in page
     figures = write_figures(open_results(folder), tmp_path)
-    assert [path.name for path in figures] == ["by-manager-dropping_threshold.png"]
+    assert [path.name for path in figures] == ["possible_percent-by-manager.dropping_threshold.png"]
+
+
+@pytest.mark.usefixtures("few")
+def test_figures_of_very_many_runs_are_those_against_numbers(folder: Path, tmp_path: Path) -> None:
+    results = open_results(folder)
+    names = ["energy_j-by-manager.dropping_threshold", "fates"]
+    assert [path.stem for path in write_figures(results, tmp_path, ["svg"], names=names)] == names[:1]
+    page = write_report(results, names).read_text()
+    assert "Left out: What became of the tasks: it needs a study of 20,000 runs or fewer." in page
 
 
 @pytest.mark.usefixtures("few")

@@ -47,6 +47,7 @@ def test_what_it_raises_is_raised_here() -> None:
         render({"mark": "no mark at all"}, "svg")
 
 
+@pytest.mark.thorough("starts processes")
 def test_its_end_is_told_and_the_next_figure_is_drawn() -> None:
     with held(signal.SIGKILL, pid()), pytest.raises(InputError, match=r"what draws them ended \(signal 9\).*verify"):
         render(SPEC, "svg")

@@ -149,7 +149,9 @@ def test_a_sweep_says_its_conclusion_once_and_where_it_does_not_hold() -> None:
     assert "Its smallest lead is" in same.support
     turned = (pl.col(LOAD) == 50000) & (pl.col(POLICY) == "random")
     runs = records.runs.with_columns(utility_percent=pl.when(turned).then(99.0).otherwise(pl.col("utility_percent")))
-    first, second = day_findings(reshaped(records, runs, records.study.axes))
+    conclusion, first, second = day_findings(reshaped(records, runs, records.study.axes))
+    assert conclusion.lead == "What earned the most is not the same at all loads: Max-Max UPT at 1, Random at 1."
+    assert conclusion.support.startswith("The highest share is that of Random, 99 ± 0")
     assert "Max-Max UPT (dropping threshold 1.5) earned the most at 1 of 2 loads (33,000 tasks/day)" in first.lead
     assert second.lead.startswith("Random")
     assert "at 1 of 2 loads (50,000 tasks/day)" in second.lead

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from joulewise.present import Records, StudyInfo
-from joulewise.present.page import page_of
+from joulewise.present.gallery import figures_of, hung
+from joulewise.present.layout import Drawing
+from joulewise.present.page import Figure, page_of
 from joulewise.present.tasks.keys import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLICY, THRESHOLD, WEIGHT
 from joulewise.study.kinds.systems import all_kinds
 
@@ -74,7 +76,13 @@ def make_records(
         {"traces": _traces(kept)} if traces else {},
         page_of(study.kind).keys,
         all_kinds()[study.kind].headings(),
+        headline="utility_percent",
     )
+
+
+def drawings(records: Records) -> Iterator[tuple[Figure, Drawing]]:
+    """Each figure of a report that shows something, with its drawing."""
+    return ((figure, drawing) for figure, drawing in hung(records, figures_of(records)) if isinstance(drawing, Drawing))
 
 
 def with_frames(records: Records, /, **frames: pl.DataFrame | None) -> Records:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from joulewise.model import World
-from joulewise.policies.tasks.compile import compiled, looks_at_energy
+from joulewise.policies.tasks.compile import looks_at_energy
 from joulewise.policies.tasks.policy import Policy
 
 LEAST_W = 1.0
@@ -39,4 +39,4 @@ def with_end(world: World) -> World:
 
 
 def _needs_powers(policy: Policy) -> bool:
-    return policy.is_weighted or (policy.objective is not None and looks_at_energy(compiled(policy.objective)))
+    return policy.is_weighted or (policy.objective is not None and looks_at_energy(policy.objective))

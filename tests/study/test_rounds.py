@@ -164,6 +164,7 @@ def test_rounds_are_decided_by_what_people_see_first_alone(tmp_path: Path, monke
     assert seen
 
 
+@pytest.mark.thorough("starts processes")
 def test_two_processes_make_the_same_rounds(tmp_path: Path) -> None:
     def change(text: str) -> str:
         return QUICKLY + text.replace("trials = 2", 'trials = "until 5 %, at most 8"') + "[tune]\ntrials = 1\n"
@@ -234,6 +235,7 @@ def test_rows_tell_their_points_by_their_trials(trials: list[int], points: list[
         ('"20"', "must be a whole number, or text such as"),
         ('"until 1 %, at most many"', "must be a whole number, or text such as"),
         ('"until 0 %"', "found until 0 %; must be above 0 %"),
+        ('"until -1 %"', "found until -1 %; must be above 0 %"),
         ('"until 101 %"', "must be above 0 % and 100 % or less"),
         ('"until 1 %, at most 4"', "must be at least 5, as fewer say little, and at most 100,000"),
         ('"until 1 %, at most 100_001"', "and at most 100,000"),

@@ -43,7 +43,7 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
     "unknown key at the top": (
         lambda text: "trils = 3\n" + text,
         "study.toml: trils: there is no such key; must be one of name, description, seed, trials, samples, keep, "
-        "bound, system, workload, supply, manager, scheduler, optimise, variant, tune; did you mean 'trials'?",
+        "bound, system, workload, supply, manager, scheduler, optimise, variant, tune, report; did you mean 'trials'?",
     ),
     "unknown section": (lambda text: text + "[managr]\nx = 1", "study.toml: managr: there is no such key"),
     "unknown key in a section": (

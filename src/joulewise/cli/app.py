@@ -12,7 +12,9 @@ import typer
 
 from joulewise._version import __version__
 from joulewise.cli import (
+    arena,
     check,
+    check_policy,
     compare,
     explain,
     export,
@@ -58,6 +60,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "new": new.new,
     "import": import_.import_,
     "check": check.check,
+    "check-policy": check_policy.check_policy,
     "run": run.run,
     "verify": verify.verify,
     "measure": measure.measure,
@@ -68,6 +71,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "list": list_.list_,
     "explain": explain.explain,
     "reproduce": reproduce.reproduce,
+    "arena": arena.arena,
     "schema": schema.schema,
     "versions": versions.versions,
 }

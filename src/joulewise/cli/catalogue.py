@@ -136,14 +136,15 @@ def _kernels() -> list[Entry]:
 
 
 def _figures() -> list[Entry]:
-    from joulewise.present.page import all_figures, installed_pages
+    from joulewise.present.gallery import Described, described
+    from joulewise.present.page import installed_pages
 
-    rows = [("figure", figure.name, figure.title, figure.needs_words) for figure in all_figures()]
-    rows += [("broken page", problem.where, problem.found, "") for problem in installed_pages().problems]
+    broken = [Described(problem.where, "", problem.found, "") for problem in installed_pages().problems]
     return [
-        Entry(noun, (name,), row, row)
-        for noun, name, title, needs in rows
-        for row in [{"name": name, "title": title, "needs": needs}]
+        Entry(noun, (each.name,), {name: row[name] for name in ("name", "studies", "shows")}, row)
+        for noun, listed in (("figure", described()), ("broken page", broken))
+        for each in listed
+        for row in [each._asdict()]
     ]
 
 

@@ -27,6 +27,7 @@ def check(
     Its files and policies are checked as well; then runs, time, disk and memory are estimated, and
     refused where this computer has not so much.
     """
+    from joulewise.present.gallery import check_choice
     from joulewise.study import read_study
     from joulewise.study.running.estimate import estimate
     from joulewise.study.running.heterogeneity import measure_systems
@@ -34,6 +35,7 @@ def check(
 
     with working(f"Checking {study}", quiet=as_json):
         found = read_study(study)
+        check_choice(found)
         folder = out or default_folder(found)
         cost = estimate(found, folder)
         systems = list(measure_systems(found)) if measures else []

@@ -40,11 +40,13 @@ def run(
     what is finished.
     """
     from joulewise.cli.result import show_failures, show_summary
+    from joulewise.present.gallery import check_choice
     from joulewise.study import read_study
 
     engine = _engine_of(workers, dask, dask_slurm)
     with working(f"Checking {study}", quiet=as_json):
         checked = read_study(study)
+        check_choice(checked)
     results = run_shown(checked, out, workers, engine, quiet=as_json)
     page, lost = None, None
     if report:

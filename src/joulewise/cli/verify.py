@@ -178,7 +178,9 @@ def _headline(work: Verification, drawn: list[Verdict]) -> str:
         return f"{n_hold:,} of {n:,} {noun(n, 'run holds', 'runs hold')}"
     hold = noun(n_hold, "holds", "hold") if n_hold == n else f"{n_hold:,} of them {noun(n_hold, 'holds', 'hold')}"
     were = noun(n, "was", "were")
-    return f"{n:,} of {count(work.n_runs, 'run')} {were} computed again, and {hold}; the rest were not"
+    left = work.n_runs - n
+    others = f"{left:,} {noun(left, 'was', 'were')} not computed again"
+    return f"{n:,} of {count(work.n_runs, 'run')} {were} computed again, and {hold}; {others}"
 
 
 def _holds(verdict: Verdict) -> bool:

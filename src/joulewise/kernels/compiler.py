@@ -202,13 +202,3 @@ def _from_python(kind: Record, value: Any, c: Any) -> NativeValue:
             cleanup()
 
     return NativeValue(pointer, is_error=failed, cleanup=clean_up)
-
-
-# Calls
-
-
-def entry_of(compiled: Any, arguments: tuple[Any, ...]) -> Any:
-    """The machine code of a kernel for arguments of these types; who calls it must not pass others."""
-    kinds = tuple(numba.typeof(argument) for argument in arguments)
-    compiled.compile(kinds)
-    return compiled.overloads[kinds].entry_point

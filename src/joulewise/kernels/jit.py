@@ -8,21 +8,14 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, TypeVar, cast
 
 import numba
 
-from joulewise.kernels.compiler import (
-    AS_DRAFT,
-    OWNS_NOTHING,
-    compiler_name,
-    entry_of,
-    keep_compiled_in,
-    one_thread_compiles,
-)
+from joulewise.kernels.compiler import AS_DRAFT, OWNS_NOTHING, compiler_name, keep_compiled_in, one_thread_compiles
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _MARKER = "complete"
@@ -127,12 +120,14 @@ def shared(function: _F) -> _F:
     return compiled
 
 
-def bound(compiled: Callable[..., Any], *arguments: Any, rest: tuple[Any, ...] = ()) -> Callable[..., Any]:
-    """A kernel with its first arguments, for many short calls with others like `rest`.
+def prepared(compiled: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """A kernel's code for arguments of the types of these, whose types it no longer asks for.
 
-    To look at the types of all arrays of a day at every call took a hundred times as long as to pass them.
+    That takes milliseconds for a record of many arrays, too long for what is called at every event.
     """
-    return partial(entry_of(compiled, (*arguments, *rest)), *arguments)
+    prepare: Any = compiled
+    code: Callable[..., Any] = prepare.compile(tuple(numba.typeof(argument) for argument in arguments))
+    return code
 
 
 def kernels_are_compiled(kind: str) -> bool:

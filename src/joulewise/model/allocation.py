@@ -9,6 +9,7 @@ import numpy as np
 
 from joulewise.errors import InputError, Problem
 from joulewise.model.arrays import Bools, Codes, Floats, Ints, freeze_fields
+from joulewise.visible import Visible
 
 
 class Status(IntEnum):
@@ -40,7 +41,7 @@ NO_BROKEN_RUNS = BrokenRuns(_NO_NUMBERS, _NO_NUMBERS, np.empty(0, np.int8), np.e
 
 
 @dataclass(frozen=True, eq=False)
-class Allocation:
+class Allocation(Visible, looks="tasks"):
     """One row per task; machine and P-state are -1 and the instants NaN unless the status is RAN or KILLED.
 
     A task with status RAN was given a machine and an interval; the interval may end after the window. One that

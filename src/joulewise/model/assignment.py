@@ -14,13 +14,14 @@ from joulewise.model.allocation import Allocation
 from joulewise.model.arrays import Bools, Codes, Ints, freeze_fields
 from joulewise.model.workload import Workload
 from joulewise.model.world import World
+from joulewise.visible import Visible
 
 NOT_RUN = -1
 """The machine of a task that is not to run."""
 
 
 @dataclass(frozen=True, eq=False)
-class Assignment:
+class Assignment(Visible, looks="assignments"):
     """One row per task, in order of arrival; when each task starts follows from all rows together (Friese 5.4.4).
 
     A machine takes its tasks by `order`, those of equal order as they arrive; each starts as soon as the machine is

@@ -11,13 +11,14 @@ import numpy as np
 from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Counts, Floats, freeze_fields, frozen
 from joulewise.model.system import System
+from joulewise.visible import Visible
 
 MOST_TASKS = 2**53
 """Counts beyond this are no longer exact as floats; a bag has fewer tasks."""
 
 
 @dataclass(frozen=True, eq=False)
-class Bag:
+class Bag(Visible, looks="bags"):
     """How many tasks of each task type are to be run on a system.
 
     Every machine draws its idle power until the last one is done, or, with `is_off_when_done`, is switched off when
@@ -91,7 +92,7 @@ def _shape_problems(system: System, counts: Counts) -> Iterator[Problem]:
 
 
 @dataclass(frozen=True, eq=False)
-class BagAllocation:
+class BagAllocation(Visible, looks="bags"):
     """Which machine runs how many tasks of each type, in which P-state: `counts[machine, task type, P-state]`.
 
     Raises InputError where counts are not whole numbers or have another shape; whether they run the bag is for

@@ -9,10 +9,11 @@ import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Floats, freeze_fields
+from joulewise.visible import Visible
 
 
 @dataclass(frozen=True, eq=False)
-class Chances:
+class Chances(Visible, looks="assignments"):
     """Equally likely execution times and powers, by [task type, machine type, P-state, point], rising along points.
 
     +inf where a choice cannot be made. The system's ETC and APC are the means of the points. `time_cov` and

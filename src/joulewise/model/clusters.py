@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Codes, Counts, Floats, Ints, freeze_fields
+from joulewise.visible import Visible
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class NodeStandby:
 
 
 @dataclass(frozen=True, eq=False)
-class Clusters:
+class Clusters(Visible, looks="jobs"):
     """Clusters of identical nodes; a node is what is given to a job, as a whole.
 
     All columns have one row for each cluster. Without `standby`, nodes without a job draw nothing.
@@ -61,7 +61,7 @@ class Clusters:
 
 
 @dataclass(frozen=True, eq=False)
-class JobTypes:
+class JobTypes(Visible, looks="jobs"):
     """What a job of type t may choose: the options from row `first[t]` to `first[t + 1]`.
 
     An option is a number of nodes of one cluster, all in one P-state. With it a job runs for `time_s`; the planner
@@ -196,7 +196,8 @@ NO_TYPES = JobTypes((), np.zeros(2, np.int64), _NONE, _NONE.astype(np.int8), _NO
 """One type that runs nowhere, where jobs come with types of their own."""
 
 
-class ClusterSystem(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ClusterSystem(Visible, looks="jobs"):
     """Clusters and what each type of job may choose on them; `traits` where a generator knows more of the types."""
 
     clusters: Clusters

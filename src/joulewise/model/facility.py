@@ -11,12 +11,13 @@ import numpy as np
 from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Bools, Codes, Counts, Floats, Ints, freeze_fields
 from joulewise.model.room import Room
+from joulewise.visible import Visible
 
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class NodeTypes:
+class NodeTypes(Visible, looks="facility"):
     """Types of nodes, one row each: a node has cores on processors, and draws `overhead_w` whatever they do.
 
     The cores of one processor share its cache and slow each other; cores of different processors do not. A core can be
@@ -45,7 +46,7 @@ class NodeTypes:
 
 
 @dataclass(frozen=True, eq=False)
-class TaskFlows:
+class TaskFlows(Visible, looks="facility"):
     """Types of tasks that flow in for ever: this many a second, each worth a reward if it ends by its deadline.
 
     A core of node type n in P-state p runs `speed_per_s[t, n, p]` tasks of type t a second if nothing slows it, and
@@ -112,7 +113,7 @@ class TaskFlows:
 
 
 @dataclass(frozen=True, eq=False)
-class Facility:
+class Facility(Visible, looks="facility"):
     """Nodes in a room, tasks that flow in, and the power that nodes and cooling together may draw.
 
     Raises InputError with every problem found.
@@ -148,7 +149,7 @@ class Facility:
 
 
 @dataclass(frozen=True, eq=False)
-class FacilityPlan:
+class FacilityPlan(Visible, looks="facility"):
     """An allocation of a facility: what each core does of each task type, and how cold each CRAC unit blows.
 
     Core k spends the share `share[k, t]` of its time on tasks of type t, in P-state `pstate[k, t]`.
@@ -163,7 +164,7 @@ class FacilityPlan:
 
 
 @dataclass(frozen=True, eq=False)
-class FacilityPrices:
+class FacilityPrices(Visible, looks="facility"):
     """Prices that prove a bound on the co-located reward rate of a facility; none may be below 0.
 
     A task of type i is worth `task[i]` of reward; a watt under the cap costs `cap`, and a kelvin at the inlet of node j

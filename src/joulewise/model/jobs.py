@@ -15,6 +15,7 @@ from joulewise.model.arrays import Bools, Codes, Floats, Ints, freeze_fields
 from joulewise.model.clusters import Clusters, JobTypes
 from joulewise.model.supply import NO_LIMITS, Supply
 from joulewise.model.workload import Workload
+from joulewise.visible import Visible
 
 NO_JOB = -1
 
@@ -31,7 +32,7 @@ class Label:
 
 
 @dataclass(frozen=True, eq=False)
-class Jobs:
+class Jobs(Visible, looks="jobs"):
     """Jobs in order of arrival: their types, arrivals and utility functions are those of the tasks of `work`.
 
     Job i arrives at `work.arrival_s[i]` or, where `after[i]` is another job, not before `think_s[i]` after that has
@@ -90,7 +91,7 @@ NO_OUTAGES = NodeOutages(_NO_INTS, _NO_INTS, _NO_FLOATS, _NO_FLOATS, np.empty(0,
 
 
 @dataclass(frozen=True, eq=False)
-class JobWorld:
+class JobWorld(Visible, looks="jobs"):
     """Clusters, what each type of job may choose on them, the jobs, and what limits and disturbs them."""
 
     clusters: Clusters
@@ -136,7 +137,7 @@ NO_PIECES = Pieces(_NO_INTS, _NO_INTS, _NO_FLOATS, _NO_FLOATS, np.empty(0, np.bo
 
 
 @dataclass(frozen=True, eq=False)
-class JobAllocation:
+class JobAllocation(Visible, looks="jobs"):
     """One row per job; the option is -1 and the instants NaN unless the fate is RAN or KILLED.
 
     `start_s` and `end_s` are those of the last stretch of running, which completed the job or in which it was killed

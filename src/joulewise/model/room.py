@@ -10,6 +10,7 @@ import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Counts, Floats, Ints, freeze_fields, frozen
+from joulewise.visible import Visible
 
 AIR_J_PER_M3_K = 1.19 * 1005.0
 """What a cubic metre of air takes up per kelvin: density 1.19 kg/m3, heat capacity 1005 J/(kg K)."""
@@ -106,7 +107,7 @@ HP_UTILITY_DATA_CENTER = CopCurve(np.array([0.458, 0.0008, 0.0068]))
 
 
 @dataclass(frozen=True, eq=False)
-class Room:
+class Room(Visible, looks="facility"):
     """Nodes and CRAC units with the air that flows between them.
 
     Flows are in cubic metres a second. A node may take in air of `redline_c` at most; each CRAC unit can blow air from

@@ -10,13 +10,14 @@ import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Floats, freeze_fields
+from joulewise.visible import Visible
 
 DAY_S = 86_400.0
 HOUR_S = 3_600.0
 
 
 @dataclass(frozen=True, eq=False)
-class Supply:
+class Supply(Visible, looks="tasks"):
     """Limits and costs of energy, as the facility's meter sees it: all of it `pue` times what machines draw.
 
     `budget_j` is for each day, or for all counted days together when `is_total`: then each day gets its share of

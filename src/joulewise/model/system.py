@@ -11,6 +11,7 @@ import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Bools, Counts, Floats, Ints, freeze_fields, frozen
+from joulewise.visible import Visible
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ def _standby_problems(standby: Standby) -> Iterator[Problem]:
 
 
 @dataclass(frozen=True, eq=False)
-class System:
+class System(Visible, looks="tasks"):
     """Machines of a few types and how long, and at which power, each task type runs on them.
 
     `etc_s[task type, machine type, P-state]` is the estimated time to compute, `power_w` the average power

@@ -112,6 +112,13 @@ class UtilityShapes:
         following[self.first[1:] - 1] = 0.0
         return frozen(following, np.float64)
 
+    @cached_property
+    def worthless_s(self) -> Floats:
+        """How long after the hold each shape is worth nothing from then on; never, for most that decay."""
+        last = self.first[1:] - 1
+        is_over = self.level[last] + self.span[last] == 0
+        return frozen(np.where(is_over, self.start_s[last], np.inf), np.float64)
+
     def _value_in(self, j: Counts, x_s: Floats) -> Floats:
         """Values at x_s seconds after the hold in the segments j."""
         dx_s = x_s - self.start_s[j]

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Bools, Codes, Floats, Ints, freeze_fields
 from joulewise.model.utility import UtilityShapes
+from joulewise.visible import Visible
 
 LATEST_S = 1e12
 """No arrival may be later: beyond it seconds lose the precision that ties rely on."""
@@ -41,7 +42,7 @@ class Tag:
 
 
 @dataclass(frozen=True, eq=False)
-class Workload:
+class Workload(Visible, looks="tasks"):
     """Tasks in order of arrival, with their utility functions and the window in which completions count.
 
     Task i completed at t is worth `scale[i] * shape(max(0, t - arrival_s[i] - hold_s[i]))`. Completions count

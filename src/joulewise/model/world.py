@@ -12,6 +12,7 @@ from joulewise.model.arrays import Floats, Ints, freeze_fields
 from joulewise.model.supply import NO_LIMITS, Supply
 from joulewise.model.system import System
 from joulewise.model.workload import Workload
+from joulewise.visible import Visible
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +42,7 @@ NO_OUTAGES = Outages(np.empty(0, np.int32), np.empty(0), np.empty(0))
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class World(Visible, looks="tasks"):
     """Everything a policy is judged on: machines, tasks, what energy there is, and when machines are down.
 
     Raises InputError when these do not fit together.

@@ -21,6 +21,7 @@ from joulewise.optimise.gpu import GpuHerd, GpuProblem
 from joulewise.optimise.population import Population
 from joulewise.optimise.ways import POPULATION, Ranks, Ways
 from joulewise.rng import generator
+from joulewise.visible import Visible
 
 Engine: TypeAlias = Literal["cores", "gpu"]
 Migrants: TypeAlias = tuple[Floats, Ints]
@@ -90,7 +91,7 @@ class LivingPopulation(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Evolution:
+class Evolution(Visible, looks="bags"):
     """The front that evolution found, those at the generations asked for, and how fast it went on which engine.
 
     Stopped by the clock it is not deterministic: another run may get farther. `population` is what it can go on from.
@@ -103,6 +104,10 @@ class Evolution:
     is_deterministic: bool
     population: Population
     engine: str
+
+    def _place(self) -> str:
+        """It looks as its front does."""
+        return self.front._place()
 
 
 _AS_USUAL = Ways()

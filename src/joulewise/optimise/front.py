@@ -10,6 +10,7 @@ import numpy as np
 
 from joulewise.errors import InputError, Problem
 from joulewise.model.arrays import Counts, Floats, freeze_fields
+from joulewise.visible import Visible
 
 REFERENCE_FACTOR = 1.1
 Pair: TypeAlias = Sequence[float] | Floats
@@ -29,7 +30,7 @@ MAKESPAN_ENERGY = (FrontObjective("makespan", "s"), FrontObjective("energy", "J"
 
 
 @dataclass(frozen=True, eq=False)
-class Front:
+class Front(Visible, looks="bags"):
     """Points `[point, objective]` of which none dominates another, sorted by the first objective, both minimised.
 
     `payload` holds what lies behind each point (such as an allocation), or nothing at all. `front_of` makes a front
@@ -45,6 +46,10 @@ class Front:
 
     def __len__(self) -> int:
         return int(self.points.shape[0])
+
+    def _place(self) -> str:
+        """Fronts of bags are of makespan and energy; all others look alike."""
+        return "bags" if self.objectives == MAKESPAN_ENERGY else "assignments"
 
     @property
     def shown(self) -> Floats:

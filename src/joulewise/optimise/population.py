@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.files import replacing
 from joulewise.model.arrays import Counts, Floats, Ints, freeze_fields
+from joulewise.visible import Visible
 
 _DTYPES = {
     "states": np.uint64,
@@ -51,7 +52,7 @@ def _flat(facts: Any) -> Iterator[Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class Population:
+class Population(Visible, looks="evolutions"):
     """The state of evolution after this many generations, on one island or several, and what it has seen.
 
     `genes[kind of gene, row, gene]` and `points[row, objective]` are the chromosomes of one island after the other, as

@@ -21,6 +21,7 @@ from joulewise.model.clusters import NodeStandby
 from joulewise.model.supply import Supply
 from joulewise.model.system import Standby
 from joulewise.model.workload import Workload
+from joulewise.visible import Visible
 
 _find_cheapest: Any = find_cheapest
 _answer_prices: Any = answer_prices
@@ -51,7 +52,7 @@ STAGES = (Stage(3600.0, 20, 4, 0.05, 0.3), Stage(300.0, 16, 1, 0.2, 0.1))
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class Certificate(Visible, looks="tasks"):
     """Prices that prove a bound: per machine-second by [machine type, slot], and per joule by energy period.
 
     Slots of equal length cover the time from 0 to the end of the counted window. Energy periods are the counted
@@ -78,7 +79,7 @@ class Certificate:
 
 
 @dataclass(frozen=True, eq=False)
-class PriceBound:
+class PriceBound(Visible, looks="tasks"):
     """A bound on utility and the prices that prove it."""
 
     value: float

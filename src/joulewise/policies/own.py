@@ -51,6 +51,22 @@ class Own:
         return f"policy {getattr(self.code, '__name__', 'of your own')}"
 
 
+def own_of(code: Callable[..., Any], time_limit_s: float, *, is_compiled: bool = False) -> Own:
+    """A function decide(event), or a class with decide(self, event); InputError for anything else."""
+    own, is_class = Own(code, time_limit_s, is_compiled), inspect.isclass(code)
+    if is_compiled and not inspect.isfunction(code):
+        raise InputError(Problem(own.name, f"found {type(code).__name__}", "must be a function to be compiled"))
+    if not time_limit_s > 0:
+        raise InputError(Problem(own.name, f"found the time limit {time_limit_s} s", "must be above 0 s"))
+    decide = getattr(code, "decide", None) if is_class else code
+    if decide is None:
+        raise InputError(Problem(own.name, "found a class without decide", advice="give it decide(self, event)"))
+    if len(parameters := inspect.signature(decide).parameters) != 1 + is_class:
+        found, allowed = f"found the parameters ({', '.join(parameters)})", "must be decide(event)"
+        raise InputError(Problem(own.name, found, allowed))
+    return own
+
+
 class Answer:
     """What a policy said at one event; messages show it as it was."""
 
@@ -113,17 +129,20 @@ class Asking:
     @contextmanager
     def begun(self, world: Any) -> Iterator[None]:
         """Begin in a world, let the run end with an InputError when it takes too long, and tell what was printed."""
-        thread, is_done = threading.get_ident(), threading.Event()
-        watch = threading.Thread(target=_interrupt_late, args=(thread, is_done, self.own.time_limit_s), daemon=True)
+        thread, is_late, is_done = threading.get_ident(), threading.Event(), threading.Event()
+        watching = (thread, is_late, is_done, self.own.time_limit_s)
+        watch = threading.Thread(target=_interrupt_late, args=watching, daemon=True)
         watch.start()
         try:
             self._start(world)
             yield
         except _TimeUpError:
-            found = f"the run was not over after {roughly(self.own.time_limit_s)}"
-            raise InputError(Problem(self.where, found, advice="make it faster, or raise its time_limit_s")) from None
+            pass
         finally:
             _end(watch, thread, is_done)
+        if is_late.is_set():
+            found = f"the run was not over after {roughly(self.own.time_limit_s)}"
+            raise InputError(Problem(self.where, found, advice="make it faster, or raise its time_limit_s"))
         self._tell_printed()
 
     def _start(self, world: Any) -> None:
@@ -162,9 +181,10 @@ class _TimeUpError(BaseException):
     """A policy took too long; no `except Exception` of its own catches this."""
 
 
-def _interrupt_late(thread: int, is_done: threading.Event, limit_s: float) -> None:
+def _interrupt_late(thread: int, is_late: threading.Event, is_done: threading.Event, limit_s: float) -> None:
     """Raise in a thread, after the limit and again and again, until it is done."""
     while not is_done.wait(limit_s):
+        is_late.set()
         _raise_in(thread, _TimeUpError)
         limit_s = _AGAIN_S
 

@@ -16,6 +16,8 @@ from joulewise.present.views import dash_note, looks_of
 _LEAST_VALUES = 3  # of a number, for lines
 _WIDTHS_PX = (520, 290)  # of one panel, of several
 _ROOM = 0.04
+_MOST_TICKS = 24
+"""So many values have a tick each."""
 
 
 class Compared(NamedTuple):
@@ -41,9 +43,7 @@ def draw_compared(records: Records, layout: Layout, *measures: Measure) -> Compa
 
 def is_swept(records: Records, key: str) -> bool:
     """Whether a key is a number of the world with enough values for a line."""
-    values = records.values(key)
-    is_number = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-    return is_of_world(key) and is_number and len(values) >= _LEAST_VALUES
+    return is_of_world(key) and records.is_number(key) and len(records.values(key)) >= _LEAST_VALUES
 
 
 def _line_parts(records: Records, layout: Layout, along: str, measure: Measure) -> tuple[list[Any], str]:
@@ -73,7 +73,8 @@ def number_axis(records: Records, along: str) -> LineAxis:
     """The axis along which a swept number runs."""
     labels = {float(str(value)): label for value, label in records.labels(along).items()}
     room = _ROOM * (max(labels) - min(labels))
-    return LineAxis(records.title(along), min(labels) - room, max(labels) + room, thinned(labels))
+    ticks = thinned(labels) if len(labels) <= _MOST_TICKS else None
+    return LineAxis(records.title(along), min(labels) - room, max(labels) + room, ticks)
 
 
 def thinned(ticks: dict[float, str], part: float = 0.09) -> dict[float, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import polars as pl
 
 from joulewise.present.formats import THIN, decimals_for, fixed, percent
-from joulewise.present.layout import Panel, hold, in_percent, sentence
+from joulewise.present.layout import Panel, hold, in_percent, runs_of, sentence
 from joulewise.present.records import POSSIBLE, Records
+from joulewise.present.tables import plus_minus
+from joulewise.study.answers import statistics
 from joulewise.study.answers.statistics import TIED
 from joulewise.units import count
 
@@ -60,6 +63,31 @@ def means_at(records: Records, row: Mapping[str, Any]) -> dict[str, float]:
     return {name: mean for name, mean in here.select("metric", "mean").iter_rows() if mean is not None}
 
 
+def first_at(names: Sequence[str], did: str, places: str) -> str:
+    """Who came first in how many of the places, which are named in the plural: "A did it at all 3 loads"."""
+    counts = Counter(names).most_common()
+    if len(counts) == 1:
+        return f"{counts[0][0]} {did} at all {len(names)} {places}"
+    return f"what {did} is not the same at all {places}: {', '.join(f'{name} at {n}' for name, n in counts)}"
+
+
+def tied_said(records: Records, panel: Panel, keys: Sequence[str], metric: str, *, lowest: bool = False) -> str:
+    """What the trials do not tell apart from the best of a panel, by these keys; nothing where they tell all apart."""
+    size = pl.col(metric) * (-1 if lowest else 1)
+    values = runs_of(records, panel).drop_nulls(metric).with_columns(size, world=pl.lit("that of the panel"))
+    found = statistics.gaps(values, keys, metric, records.error).filter(pl.col("standing") == TIED)
+    names = [records.phrases(row, keys) for row in found.iter_rows(named=True)]
+    left = [f"and {len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
+    told = "; ".join([*names[:_MOST_NAMED], *left])
+    return f"The trials do not tell it apart from {told}." if names else ""
+
+
+def tied_at(ties: Sequence[object]) -> str:
+    """At how many places trials do not tell the best apart, given what is said of ties at each, if anything."""
+    n_tied = sum(map(bool, ties))
+    return f"At {n_tied} of {len(ties)} the trials do not tell the best from the next." if n_tied else ""
+
+
 # --- who earned most ------------------------------------------------------------------------------------
 
 
@@ -77,7 +105,19 @@ def best_findings(records: Records, threshold: str = "", alone: str = "the study
     ranked = sorted(groups.values(), key=len, reverse=True)
     if len(winners) == 1:
         return [_finding(records, winners[0], threshold, alone)]
-    return [_common(records, rows, len(winners), alone) for rows in ranked[:MAX_FINDINGS]]
+    common = [_common(records, rows, len(winners), alone) for rows in ranked[:MAX_FINDINGS]]
+    return common if len(ranked) == 1 else [_divided(records, winners), *common]
+
+
+def _divided(records: Records, winners: Sequence[Mapping[str, Any]]) -> Finding:
+    """That not the same earned most everywhere, and the highest share of all."""
+    main, top = str(records.main), max(winners, key=lambda row: float(row["mean"]))
+    names = [records.phrase(main, row[main]) for row in winners]
+    share = f"{_at_least(records)}{plus_minus(top)}{THIN}% of {records.whole}"
+    name, place = records.phrase(main, top[main]), records.phrases(top, records.places)
+    tied = tied_at([_tied(records, [row]) for row in winners])
+    lead = f"{first_at(names, 'earned the most', _world_words(records))}."
+    return Finding(sentence(lead), joined(f"The highest share is that of {name}, {share} ({place}).", tied))
 
 
 def _winners(records: Records) -> list[Mapping[str, Any]]:
@@ -97,8 +137,8 @@ def _common(records: Records, rows: Sequence[Mapping[str, Any]], n_worlds: int, 
     name = records.phrase(records.main, rows[0][records.main]) if records.main else alone
     most = " the most" if records.main else ""
     how = _how(records, rows)
-    shares = sorted(row["mean"] for row in rows)
-    earned = _at_least(records) + " to ".join(dict.fromkeys(fixed(share, 1) for share in (shares[0], shares[-1])))
+    ranked = sorted(rows, key=lambda row: float(row["mean"]))
+    earned = _at_least(records) + " to ".join(dict.fromkeys(map(plus_minus, (ranked[0], ranked[-1]))))
     where = (
         f"at all {n_worlds} {_world_words(records)}"
         if len(rows) == n_worlds
@@ -145,8 +185,13 @@ def _least_lead(records: Records, rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _tied_worlds(records: Records, rows: Sequence[Mapping[str, Any]]) -> str:
     """The worlds in which trials do not tell it apart from the next."""
-    tied = [row for row in rows if (rival := _next(records, row)) is not None and rival["standing"] == TIED]
+    tied = _tied(records, rows)
     return f"The trials do not tell it apart from the next: {_listed(records, tied)}." if tied else ""
+
+
+def _tied(records: Records, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The rows of worlds in which trials do not tell the best apart from the next."""
+    return [row for row in rows if (rival := _next(records, row)) is not None and rival["standing"] == TIED]
 
 
 def _next(records: Records, row: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 from joulewise.present import theme
-from joulewise.present.findings import half_width, plus_minus_of
-from joulewise.present.formats import decimals_for, percent, plain
+from joulewise.present.findings import Finding, first_at, half_width, joined, plus_minus_of, tied_at
+from joulewise.present.formats import THIN, decimals_for, percent, plain
 from joulewise.present.layout import Drawing, Panel, assemble, hold, inline, panels_of, sentence
 from joulewise.present.plane import (
     BOUND,
@@ -29,6 +29,7 @@ from joulewise.present.plane import (
     without_tail,
 )
 from joulewise.present.records import GENERATIONS, METHOD, Records
+from joulewise.present.tables import plus_minus
 from joulewise.present.views import beside
 
 BOUND_NAME, KNEE_NAME, PEAK_NAME = "proven bound", "knee", "most utility per energy"
@@ -135,6 +136,19 @@ def share_said(panel: Panel, of_what: str) -> str:
     verb = " found the best front:" if panel.rows.height > 1 else " found a front with"
     decimals = max(2, decimals_for(half_width(row)))
     return f"{verb} {percent(row['mean'], decimals)} {of_what}{plus_minus_of(row, decimals)}."
+
+
+def best_fronts(names: Sequence[str], ties: Sequence[str], panels: Sequence[Panel], of_what: str) -> list[Finding]:
+    """What found the best front at each setting, by its name, said at once; nothing where there is one setting.
+
+    `ties` is what is said at each of what trials do not tell apart from it.
+    """
+    if len(panels) < 2:
+        return []
+    ranked = sorted(map(best_row, panels), key=lambda row: float(row["mean"]))
+    shares = " to ".join(dict.fromkeys(map(plus_minus, (ranked[0], ranked[-1]))))
+    lead = f"{first_at(names, 'found the best front', 'settings')}."
+    return [Finding(sentence(lead), joined(f"The best fronts have {shares}{THIN}% {of_what}.", tied_at(ties)))]
 
 
 def best_run(records: Records, runs: pl.DataFrame) -> pl.DataFrame:

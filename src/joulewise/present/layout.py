@@ -94,6 +94,14 @@ def all_panels(records: Records, frame: pl.DataFrame, keys: Sequence[str]) -> li
     return [Panel(records.phrases(part.row(0, named=True), keys), part) for part in parts]
 
 
+def runs_of(records: Records, panel: Panel) -> pl.DataFrame:
+    """The runs that a panel is of."""
+    keys = [key for key in records.varying if key in panel.rows.columns]
+    if not keys:
+        return records.runs
+    return records.runs.join(panel.rows.select(keys), on=keys, how="semi", nulls_equal=True, maintain_order="left")
+
+
 def shared_value(records: Records, panel: Panel, metric: str, trials: pl.Series | None = None) -> float | None:
     """The mean of a metric over the runs of a panel, or over its runs of these trials.
 
@@ -101,12 +109,7 @@ def shared_value(records: Records, panel: Panel, metric: str, trials: pl.Series 
     """
     if not records.measures(metric):
         return None
-    keys = [key for key in records.varying if key in panel.rows.columns]
-    runs = (
-        records.runs.join(panel.rows.select(keys), on=keys, how="semi", nulls_equal=True, maintain_order="left")
-        if keys
-        else records.runs
-    )
+    runs = runs_of(records, panel)
     drawn = runs if trials is None else runs.filter(pl.col("trial").is_in(trials.implode()))
     values = drawn.select("trial", value=pl.col(metric).cast(pl.Float64))
     if not values["value"].is_finite().fill_null(False).all():
@@ -159,6 +162,14 @@ def around_zero(values: Iterable[float], room: float) -> list[float]:
     low, high = min(ends), max(ends)
     width = room * (high - low) or 1.0
     return [low - width, high + width]
+
+
+def roomy(values: Iterable[float]) -> list[float]:
+    """The span of values with so much room that trifles stay small, from 0 on if that is near."""
+    ends = list(values) or [0.0]
+    low, high = min(ends), max(ends)
+    room = max(0.06 * (high - low), 0.05 * abs(high)) or 1.0
+    return [0.0 if 0 <= low < 0.4 * high else low - room, high + room]
 
 
 def assemble(parts: Sequence[Any], across: int = 1) -> Part:

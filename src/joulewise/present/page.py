@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from inspect import getdoc
 from typing import NamedTuple
 
 from joulewise.errors import InputError, Problem
@@ -54,9 +56,23 @@ class Figure:
             return self.drawer(records)
 
     @property
+    def shows(self) -> str:
+        """What it shows, in a line: what its drawer says of itself, else its title."""
+        return (getdoc(self.drawer) or self.title).partition("\n")[0].removesuffix(".")
+
+    @property
+    def file_name(self) -> str:
+        """What it is called as a file, less its ending: levels of metrics may be named as no file can be."""
+        return re.sub(r"[^\w.-]", "_", self.name)
+
+    @property
     def needs_words(self) -> str:
         """What it needs, in words."""
         return ", ".join(need.words for need in self.needs)
+
+    def lacking(self, records: Records) -> str:
+        """What of that the records do not hold, in words."""
+        return ", ".join(need.words for need in self.needs if not need.holds(records))
 
     def is_drawable(self, records: Records) -> bool:
         """Whether the records hold what it needs."""
@@ -143,23 +159,25 @@ def all_pages() -> dict[str, Page]:
     return {**{kind: _built_in(kind) for kind in _SYSTEMS}, **installed_pages().pages}
 
 
-def all_figures() -> list[Figure]:
-    """Every figure of every page, each name once."""
+def kinds_of_figures() -> dict[Figure, list[str]]:
+    """Every figure of every page, each name once, with the kinds of studies that have one of its name."""
     figures: dict[str, Figure] = {}
-    for page in all_pages().values():
+    kinds: dict[str, list[str]] = {}
+    for kind, page in all_pages().items():
         for figure in page.figures:
             figures.setdefault(figure.name, figure)
-    return list(figures.values())
+            kinds.setdefault(figure.name, []).append(kind)
+    return {figure: kinds[name] for name, figure in figures.items()}
+
+
+def all_figures() -> list[Figure]:
+    """Every figure of every page, each name once."""
+    return list(kinds_of_figures())
 
 
 def drawable(records: Records) -> list[Figure]:
     """The figures of the page of this kind of study that the records allow, in the order of the page."""
     return [figure for figure in page_of(records.study.kind).figures if figure.is_drawable(records)]
-
-
-def drawings(records: Records) -> Iterator[tuple[Figure, Drawing]]:
-    """Each figure that can be drawn, with its drawing."""
-    return ((figure, figure.draw(records)) for figure in drawable(records))
 
 
 def _built_in(kind: str) -> Page:

@@ -96,6 +96,7 @@ class Records:
     `keys`: how the keys of this kind of study are spoken of; a key without a row is read out from its own name.
     `headings`: the metrics of this kind of study, without their levels, and what stands over them in a table.
     `tuned`: the values that were chosen, as `Results.tuned` has them; no rows where nothing was tuned.
+    `headline`: the metric that people see first. `error`: what intervals may miss by.
     """
 
     study: StudyInfo
@@ -108,6 +109,8 @@ class Records:
     keys: Mapping[str, Key] = field(default_factory=dict)
     headings: Mapping[str, str] = field(default_factory=dict)
     tuned: pl.DataFrame = field(default_factory=pl.DataFrame)
+    headline: str = ""
+    error: statistics.Error = statistics.once
 
     def frame(self, name: str) -> pl.DataFrame:
         """A detail table of the kept runs; empty, without columns, where none was kept."""
@@ -165,9 +168,18 @@ class Records:
         """Whether runs differ in a key, be it swept or set by variants."""
         return len(self.values(key)) > 1
 
+    def is_number(self, key: str) -> bool:
+        """Whether all values of a key are numbers."""
+        values = self.values(key)
+        return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+
     def means(self, metric: str, keys: Sequence[str]) -> pl.DataFrame:
         """Mean and interval of a metric over the runs that agree in the keys: the keys, mean, low, high, n."""
-        return statistics.summary(self.runs, keys, [metric]).drop("metric")
+        return statistics.summary(self.runs, keys, [metric], self.error).drop("metric")
+
+    def means_over_trials(self, keys: Sequence[str], metric: str) -> pl.DataFrame:
+        """The same where runs of a trial count as one: their mean is what differs from trial to trial."""
+        return statistics.means_over_trials(self.runs.lazy(), keys, metric, self.error)
 
     @cached_property
     def others(self) -> tuple[str, ...]:
@@ -188,7 +200,7 @@ class Records:
         """How far each point is from the best of its world, in percentage points; empty where nothing is compared."""
         if not self.varying or not self.measures(self.share):
             return pl.DataFrame(schema=dict.fromkeys(("standing", *self.varying), pl.String))
-        return statistics.gaps(self.runs, self.varying, self.share)
+        return statistics.gaps(self.runs, self.varying, self.share, self.error)
 
     @cached_property
     def best(self) -> pl.DataFrame:

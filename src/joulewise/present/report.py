@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,11 @@ from typing import Any
 from joulewise._version import __version__
 from joulewise.files import write_atomic
 from joulewise.present.export import render, spec_of
+from joulewise.present.gallery import MOST_OPEN, figures_of, hung
 from joulewise.present.html import filled, libraries
 from joulewise.present.layout import Drawing, sentence
-from joulewise.present.overview import figures as overview_figures
-from joulewise.present.overview import findings, tables, titles
-from joulewise.present.page import drawings, page_of
+from joulewise.present.overview import findings, tables
+from joulewise.present.page import Figure, page_of
 from joulewise.present.records import Records
 from joulewise.present.tables import difference_tables, full_table, tuned_tables
 from joulewise.processes import give_back_memory
@@ -31,13 +31,17 @@ _MOST_VALUES = 100
 
 @dataclass(frozen=True)
 class Plate:
-    """A figure as the page shows it: a still picture that an interactive one replaces where scripts run."""
+    """A figure as the page shows it: a still picture that an interactive one replaces where scripts run.
+
+    One that is `folded` is seen, and drawn, when its fold is opened.
+    """
 
     name: str
     title: str
     caption: str
     spec: dict[str, Any]
     picture: str = ""
+    folded: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,10 +86,9 @@ def render_report(records: Records) -> str:
     return draft_of(records).html()
 
 
-def draft_of(records: Records) -> Draft:
-    """The report of the records but for its pictures."""
+def draft_of(records: Records, names: Sequence[str] = ()) -> Draft:
+    """The report of the records but for its pictures, with the figures of these names, if any are given."""
     page = page_of(records.study.kind)
-    plates = tuple(plate_of(figure.name, figure.title, drawing) for figure, drawing in drawings(records))
     values = {
         "findings": page.findings(records),
         "main_tables": page.tables(records),
@@ -93,10 +96,10 @@ def draft_of(records: Records) -> Draft:
         "difference_tables": difference_tables(records, page.across),
         "full_table": full_table(records),
     }
-    return Draft(plates, {**_about(records, records.n_runs, has_figures=bool(plates)), **values})
+    return _draft(records, figures_of(records, names), records.n_runs, values, folds=not names)
 
 
-def overview_draft(overview: Overview, records: Records) -> Draft:
+def overview_draft(overview: Overview, records: Records, names: Sequence[str] = ()) -> Draft:
     """The report of very many runs but for its pictures; the records are those of their values."""
     values = {
         "findings": findings(overview, records),
@@ -105,10 +108,22 @@ def overview_draft(overview: Overview, records: Records) -> Draft:
         "difference_tables": [],
         "full_table": None,
     }
-    named = zip(overview_figures(overview, records), titles(overview, records), strict=True)
-    plates = tuple(plate_of(name, title, draw()) for (name, draw), title in named)
     n_runs = overview.results.n_runs - records.study.n_failed
-    return Draft(plates, {**_about(records, n_runs, has_figures=bool(plates)), **values})
+    return _draft(records, figures_of(records, names, overview), n_runs, values, folds=not names)
+
+
+def _draft(
+    records: Records, figures: Sequence[Figure], n_runs: int, values: Mapping[str, object], *, folds: bool
+) -> Draft:
+    """A report with these figures; where it `folds`, those after the first dozen are behind a fold."""
+    looked = list(hung(records, figures))
+    drawn = [(figure, drawing) for figure, drawing in looked if isinstance(drawing, Drawing)]
+    left_out = [f"{figure.title}: {why}." for figure, why in looked if isinstance(why, str)]
+    plates = tuple(
+        replace(plate_of(figure.name, figure.title, drawing), folded=folds and place >= MOST_OPEN)
+        for place, (figure, drawing) in enumerate(drawn)
+    )
+    return Draft(plates, {**_about(records, n_runs, has_figures=bool(plates)), **values, "left_out": left_out})
 
 
 def _about(records: Records, n_runs: int, *, has_figures: bool) -> dict[str, object]:

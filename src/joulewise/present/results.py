@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +10,10 @@ import polars as pl
 
 from joulewise.errors import raise_if_any, unknown_name
 from joulewise.present.export import FORMATS, export, render, spec_of
+from joulewise.present.gallery import check_choice, check_names, figures_of, hung
 from joulewise.present.layout import Drawing
-from joulewise.present.overview import figures as overview_figures
 from joulewise.present.overview import records_of_values
-from joulewise.present.page import drawable, page_of
+from joulewise.present.page import Figure, page_of
 from joulewise.present.records import WHOLES, Records, StudyInfo, tidy
 from joulewise.present.report import draft_of, mark_of, marked_report, overview_draft
 from joulewise.study.answers.overview import Overview, is_large
@@ -37,6 +36,8 @@ def records_of(results: Results) -> Records:
         tidy(results.differences(list(WHOLES))),
         frames=_frames(results),
         tuned=tidy(results.tuned()),
+        headline=results.headline.name if results.study.kind.shown() else "",
+        error=results.error,
         **_words(results),
     )
 
@@ -91,20 +92,34 @@ def _a_few(results: Results) -> list[str]:
     return keys
 
 
-def write_report(results: Results) -> Path:
-    """Write `report.html` into the folder of the results and return its path."""
-    mark = _mark(results)
-    draft = overview_draft(*_overview(results)) if is_large(results) else draft_of(records_of(results))
+def write_report(results: Results, figures: Sequence[str] = ()) -> Path:
+    """Write `report.html` into the folder of the results and return its path.
+
+    Its figures are those of these names, else those that the study names, else all that the results allow. InputError
+    for a name that is that of no figure.
+    """
+    names = _chosen(results, figures)
+    mark = _mark(results, names)
+    draft = overview_draft(*_overview(results), names) if is_large(results) else draft_of(records_of(results), names)
     return draft.write(results.folder, mark)
 
 
 def current_report(results: Results) -> Path | None:
     """The report in the folder of the results, if this version made it of them; None where it must be written."""
-    return marked_report(results.folder, _mark(results))
+    return marked_report(results.folder, _mark(results, _chosen(results)))
 
 
-def _mark(results: Results) -> str:
-    return mark_of(results.study.kind.version, Store(results.folder).stamp())
+def _mark(results: Results, names: Sequence[str]) -> str:
+    return mark_of(results.study.kind.version, Store(results.folder).stamp(), *names)
+
+
+def _chosen(results: Results, names: Sequence[str] = ()) -> tuple[str, ...]:
+    """The names of figures that are asked for, here or by the study; InputError where there is no such figure."""
+    if names:
+        check_names(results.study, names, "figures")
+        return tuple(names)
+    check_choice(results.study)
+    return results.study.shown.figures
 
 
 def write_figures(
@@ -112,18 +127,20 @@ def write_figures(
     folder: Path | None = None,
     formats: Sequence[str] = ("png",),
     on_progress: Callable[[int, int], object] = lambda _done, _total: None,
-    names: Collection[str] | None = None,
+    names: Sequence[str] = (),
 ) -> list[Path]:
-    """Write every figure the results allow, or those with these names, as `NAME.FORMAT` and return the paths.
+    """Write the figures that a report with these names has as `NAME.FORMAT` and return the paths.
 
     The folder is `figures` in that of the results, if none is given. `on_progress` hears how many figures of how many
-    are written. Raises InputError for a format that is not in FORMATS.
+    are written. Raises InputError for a format that is not in FORMATS, and for a name that is that of no figure.
     """
     advice = "remove the link, or write the figures into a folder that you name"
     place = folder or Store(results.folder).own_folder("figures", advice)
+    chosen = _chosen(results, names)
     if is_large(results):
-        return _exported(overview_figures(*_overview(results)), place, formats, on_progress)
-    return draw_figures(records_of(results), place, formats, on_progress, names)
+        overview, records = _overview(results)
+        return _exported(records, figures_of(records, chosen, overview), place, formats, on_progress)
+    return draw_figures(records_of(results), place, formats, on_progress, chosen)
 
 
 def schedule_figures(results: Results) -> Iterator[tuple[str, bytes]]:
@@ -144,26 +161,25 @@ def draw_figures(
     folder: Path,
     formats: Sequence[str] = ("png",),
     on_progress: Callable[[int, int], object] = lambda _done, _total: None,
-    names: Collection[str] | None = None,
+    names: Sequence[str] = (),
 ) -> list[Path]:
-    """Write the figures that the records allow into a folder, as `write_figures` does."""
-    chosen = [figure for figure in drawable(records) if names is None or figure.name in names]
-    figures = [(figure.name, partial(figure.draw, records)) for figure in chosen]
-    return _exported(figures, folder, formats, on_progress)
+    """Write figures of the records into a folder, as `write_figures` does."""
+    return _exported(records, figures_of(records, names), folder, formats, on_progress)
 
 
 def _exported(
-    figures: Sequence[tuple[str, Callable[[], Drawing]]],
+    records: Records,
+    figures: Sequence[Figure],
     folder: Path,
     formats: Sequence[str],
     on_progress: Callable[[int, int], object],
 ) -> list[Path]:
-    """Draw figures and write them under their names; InputError for a format that is not in FORMATS."""
+    """Draw figures and write those that show something; InputError for a format that is not in FORMATS."""
     raise_if_any(unknown_name("figure format", kind, FORMATS) for kind in formats if kind not in FORMATS)
     written = list[Path]()
-    for number, (name, draw) in enumerate(figures, 1):
-        chart = draw().chart
-        written += [export(chart, folder / f"{name}.{kind}") for kind in formats]
+    for number, (figure, drawing) in enumerate(hung(records, figures), 1):
+        if isinstance(drawing, Drawing):
+            written += [export(drawing.chart, folder / f"{figure.file_name}.{kind}") for kind in formats]
         on_progress(number, len(figures))
     return written
 

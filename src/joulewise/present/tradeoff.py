@@ -18,6 +18,7 @@ from joulewise.present.layout import (
     inline,
     panels_of,
     pixels,
+    roomy,
     scaled,
     sentence,
     shared_value,
@@ -98,11 +99,10 @@ def _scene(records: Records, main: str, panels: Sequence[Panel]) -> _Spans:
 
 
 def _domain(points: pl.DataFrame, lines: Sequence[float | None]) -> list[float]:
-    """The span of values and lines with this much room that trifles stay small, from 0 on if that is near."""
-    values = [v for column in points.iter_columns() for v in column.drop_nulls()] + [v for v in lines if v is not None]
-    low, high = min(values), max(values)
-    room = max(0.06 * (high - low), 0.05 * abs(high)) or 1.0
-    return [0.0 if 0 <= low < 0.4 * high else low - room, high + room]
+    """The span of values and lines."""
+    return roomy(
+        [v for column in points.iter_columns() for v in column.drop_nulls()] + [v for v in lines if v is not None]
+    )
 
 
 def _panel(scene: _Spans, panel: Panel) -> Any:

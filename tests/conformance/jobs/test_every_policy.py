@@ -1,4 +1,4 @@
-"""What holds of every policy for parallel jobs, whatever it decides: runs over each row of the table."""
+"""What holds of every policy for parallel jobs, whatever it decides: each row of the table, and one of a user."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Scheduler
 from tests.strategies.cases import cases
 from tests.strategies.job_worlds import busy_job_world, capped_worlds, limited_worlds, troubled_worlds, typed_worlds
+from tests.strategies.own_job_policies import easy
 
-every_policy = pytest.mark.parametrize("policy", JOB_POLICIES.values(), ids=lambda policy: policy.title)
+EVERY_POLICY = (*JOB_POLICIES.values(), easy)
+every_policy = pytest.mark.parametrize("policy", EVERY_POLICY, ids=lambda policy: policy.title)
 
 
 def assert_equal(found: JobAllocation, expected: JobAllocation) -> None:
@@ -60,7 +62,7 @@ def bytes_of(world: JobWorld) -> list[bytes]:
     return [column.tobytes() for part in parts for column in vars(part).values() if isinstance(column, np.ndarray)]
 
 
-@cases(divided_by=len(JOB_POLICIES))
+@cases(divided_by=len(EVERY_POLICY))
 @given(
     world=st.one_of(
         troubled_worlds(typed_worlds(12, is_certain=False)),
@@ -74,7 +76,7 @@ def bytes_of(world: JobWorld) -> list[bytes]:
 )
 def test_every_run_conforms(world: JobWorld, interval_s: float, commitment: Any, threshold: float) -> None:
     """No job lost or run twice, nodes never oversubscribed, budget and cap kept, drops and events as they should be."""
-    for policy in JOB_POLICIES.values():
+    for policy in EVERY_POLICY:
         note(policy.title)
         scheduler = Scheduler(policy, interval_s, commitment=commitment, dropping_threshold=threshold)
         conforming_run(fit_for(policy, world), scheduler)
@@ -99,7 +101,7 @@ def test_names_and_the_clock_do_not_matter(policy: JobPolicy) -> None:
     np.testing.assert_array_equal(later.option, found.option)
 
 
-@pytest.mark.parametrize("policy", [policy for policy in JOB_POLICIES.values() if not policy.declines])
+@pytest.mark.parametrize("policy", [policy for policy in EVERY_POLICY if not policy.declines])
 def test_all_jobs_run_in_the_end(policy: JobPolicy) -> None:
     assert (simulate_jobs(busy_job_world(80), Scheduler(policy)).allocation.fate == Fate.RAN).all()
 

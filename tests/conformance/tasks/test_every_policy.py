@@ -21,6 +21,8 @@ from joulewise.policies.tasks.policy import Policy
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.measures import measures
 from joulewise.simulate.tasks.serial import Outcome, simulate
+from joulewise.study.kinds.conformance import arrays_of
+from joulewise.study.tasks.conformance import parts_of, renamed
 from tests.strategies.cases import cases
 from tests.strategies.heuristics import EVERY_POLICY
 from tests.strategies.meter import meter_of
@@ -45,18 +47,6 @@ def assert_equal(found: Allocation, expected: Allocation) -> None:
         np.testing.assert_array_equal(here, there, f"{part}: {name}")
 
 
-def renamed(world: World) -> World:
-    """The same world with other names, their order kept."""
-    system, shapes = world.system, world.workload.shapes
-    names = {
-        "task_types": tuple(f"other {name}" for name in system.task_types),
-        "machine_types": tuple(f"other {name}" for name in system.machine_types),
-    }
-    other_shapes = dataclasses.replace(shapes, names=tuple(f"other {name}" for name in shapes.names))
-    work = dataclasses.replace(world.workload, shapes=other_shapes)
-    return World(dataclasses.replace(system, **names), work)  # type: ignore[arg-type]
-
-
 def shifted(world: World, by_s: float) -> World:
     """The same world with all instants, and the window, later."""
     work = world.workload
@@ -64,17 +54,9 @@ def shifted(world: World, by_s: float) -> World:
     return World(world.system, dataclasses.replace(work, **instants))
 
 
-def arrays_of(world: World) -> list[np.ndarray]:
-    """Every array of a world."""
-    system, work = world.system, world.workload
-    parts = (system, system.standby, work, work.shapes, *work.tags.values(), world.supply, world.outages)
-    values = [value for part in parts if part is not None for value in vars(part).values()]
-    return [value for value in values if isinstance(value, np.ndarray)]
-
-
 def conforming_run(world: World, manager: Manager) -> Outcome:
     """A run that is valid, the same when repeated, leaves its inputs alone, and whose numbers are right."""
-    arrays = arrays_of(world)
+    arrays = arrays_of(parts_of(world))
     before = [array.tobytes() for array in arrays]
     outcome, again = (simulate(dataclasses.replace(world), manager, seed=7, trial=3) for _ in range(2))
     assert check_allocation(world, outcome.allocation, manager) == []

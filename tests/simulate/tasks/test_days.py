@@ -78,7 +78,7 @@ def assert_days_equal_long_run(world: World, manager: Manager, n_days: int) -> N
             found[day.task] = getattr(day.outcome.allocation, column)
         np.testing.assert_array_equal(found, getattr(expected, column), f"{manager.policy.title}: {column}")
     lost = {row for day in days for row in lost_runs(day.outcome, day.task)}
-    outcome = Outcome(expected, done.n_mapping_events, done.n_counted_events, done.mapping_s)
+    outcome = Outcome(world, expected, done.n_mapping_events, done.n_counted_events, done.mapping_s)
     assert lost == set(lost_runs(outcome, np.arange(work.n_tasks)))
     assert sum(day.outcome.n_mapping_events for day in days) <= done.n_mapping_events
     assert_days_add_up(days, world, outcome)

@@ -41,7 +41,7 @@ def broken(rows: Sequence[Stretch]) -> BrokenRuns:
 
 def reported(world: World, allocation: Allocation) -> dict[str, Any]:
     """The measures of an allocation, which the validator must find as well."""
-    found = measures(world, Outcome(allocation, 0, 0, 0.0))
+    found = measures(world, Outcome(world, allocation, 0, 0, 0.0))
     for name, value in recompute(world, allocation).items():
         assert found[name] == pytest.approx(value, rel=1e-9, abs=1e-9, nan_ok=True), name
     assert set(found) == {*recompute(world, allocation), "mapping_events", "late_events", "mapping_s"}

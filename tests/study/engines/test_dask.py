@@ -46,6 +46,7 @@ class AtFirst:
             self.do()
 
 
+@pytest.mark.thorough("starts a cluster twice")
 def test_a_dead_scheduler_ends_a_study_which_goes_on_when_it_is_back(expected: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with dask_cluster(tmp_path / "cluster", 1) as cluster:

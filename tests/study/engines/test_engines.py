@@ -53,6 +53,7 @@ def expected(study: Study, place: Path) -> Results:
     return run_study(study, place / "expected", engine=Here())
 
 
+@pytest.mark.thorough("starts processes, as test_running does")
 def test_processes_make_the_same_records(study: Study, expected: Results, place: Path) -> None:
     assert_same_records(run_study(study, place / "processes", engine=Processes(2)).folder, expected.folder)
 
@@ -71,6 +72,7 @@ def engines(cluster: DaskCluster) -> list[Engine]:
     return [Processes(2), Dask(cluster.address)]
 
 
+@pytest.mark.thorough("starts every engine")
 def test_runs_that_fail_say_the_same_everywhere(place: Path, cluster: DaskCluster) -> None:
     failing = study_in(place, LATE, text=QUICKLY + TEXT.replace("[0, 0.5]", "0.5"))
     errors = []

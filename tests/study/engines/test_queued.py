@@ -160,6 +160,7 @@ def test_a_profile_says_all_that_is_wrong_with_it_at_once(tmp_path: Path) -> Non
         ('memory = "much"', "memory: found 'much'; must be a size"),
         ("min_jobs = 20", "min_jobs: found 20; must not be above max_jobs"),
         ("processes = 2", "processes: found 2; must not be above cores"),
+        ('interface = "ib9"', "interface: found 'ib9'; must be a network of this computer, which has "),
         ("= 3", "not valid TOML"),
     ],
 )

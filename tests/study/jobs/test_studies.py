@@ -375,7 +375,7 @@ def test_the_log_of_the_examples_is_what_its_maker_writes() -> None:
 
 
 def test_types_that_differ_in_nodes_alone_share_their_name() -> None:
-    from joulewise.study.jobs.tables import _names
+    from joulewise.study.jobs.tables import names_of
 
-    found = _names(("A", "B", "A"), np.array([0, 2, 1, -1]))
+    found = names_of(("A", "B", "A"), np.array([0, 2, 1, -1]))
     assert found.to_list() == ["A", "A", "B", None]

@@ -104,5 +104,5 @@ def test_every_arrival_is_counted_in_its_minute() -> None:
     shown = day("published day")
     table, arrival_s = arrivals_by_minute(shown), shown.world.workload.arrival_s
     assert table.height == 26 * 60
-    assert table["tasks"].sum() == arrival_s.size
-    assert table["tasks"][90] == ((arrival_s >= 5400.0) & (arrival_s < 5460.0)).sum()
+    assert table["n"].sum() == arrival_s.size
+    assert table["n"][90] == ((arrival_s >= 5400.0) & (arrival_s < 5460.0)).sum()

@@ -18,12 +18,14 @@ from joulewise.model.groups import Dealing
 
 
 class PolicyLike(Protocol):
-    """Of a policy the validator needs the mode, and whether tasks wait until their utility has risen."""
+    """Of a policy the validator needs the mode, and whether tasks wait until their utility has risen or for longer."""
 
     @property
     def mode(self) -> str: ...
     @property
     def is_patient(self) -> bool: ...
+    @property
+    def holds_back(self) -> bool: ...
 
 
 class ManagerLike(Protocol):
@@ -121,7 +123,8 @@ class ManagedCase:
     @property
     def may_hold_back(self) -> bool:
         """Whether the manager may leave a task waiting although a machine is free for it."""
-        waits = self.manager.policy.is_patient and self.world.workload.rise_s is not None
+        policy = self.manager.policy
+        waits = policy.holds_back or (policy.is_patient and self.world.workload.rise_s is not None)
         return self.world.supply.is_limited or self.manager.only_worthwhile or waits
 
 

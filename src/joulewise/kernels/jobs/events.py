@@ -9,20 +9,26 @@ from __future__ import annotations
 import numpy as np
 
 from joulewise.kernels.events import event_at_or_after
-from joulewise.kernels.jit import kernel, shared
+from joulewise.kernels.jit import inlined, kernel, shared
 from joulewise.kernels.jobs.energy import open_cap, take_nodes, use_energy
 from joulewise.kernels.jobs.greedy import drop_hopeless, greedy_pass
 from joulewise.kernels.jobs.live_prices import adjust_job_prices, open_prices
-from joulewise.kernels.jobs.mapping import close_queue, map_in_order
+from joulewise.kernels.jobs.mapping import close_queue, map_in_order, open_queue, settle_queue
 from joulewise.kernels.jobs.outages import change_nodes, next_change, open_outages, renew_held
 from joulewise.kernels.jobs.preempt import preempt_for_newcomers
 from joulewise.kernels.jobs.state import (
+    ASSIGNED,
     EVENT,
     FREED,
     GREEDY,
     HELD,
+    HORIZON,
+    LAST,
+    N_HELD,
+    N_QUEUED,
     NEW,
     OPENED,
+    QUEUED,
     WORKED,
     admit_ready,
     begin,
@@ -108,11 +114,10 @@ def is_time_to_map(rules, site, now_s):
     )
 
 
-@kernel
-def run_jobs(run, latest_s):
-    """Let jobs of a `JobState` come, wait, run and end until an instant, or until nothing happens any more."""
+@shared
+def open_next(run, now_s, is_stuck, latest_s):
+    """Let things happen up to the next event that has jobs to map; returns its instant, inf if none is in time."""
     rules, book, site = run.rules, run.book, run.site
-    now_s, last_s, is_stuck = 0.0, 0.0, site.counts[WORKED] < 0
     if site.counts[OPENED] == 0:
         open_cap(run.limits, book, run.until_s)
         open_outages(book, run.outages)
@@ -120,7 +125,7 @@ def run_jobs(run, latest_s):
     while True:
         now_s = next_instant(run, now_s, is_stuck)
         if not now_s < latest_s:
-            break
+            return np.inf
         for r in range(book.size.size):
             forget_before(book, r, now_s)
         end_jobs(run, now_s)
@@ -130,24 +135,71 @@ def run_jobs(run, latest_s):
         site.counts[FREED] = 0
         start_held(run, now_s)
         admit_ready(run, now_s)
-        if not is_time_to_map(rules, site, now_s) or n_waiting(run) == 0:
-            continue
-        if rules.interval_s < np.inf:
-            site.counts[EVENT] = event_at_or_after(now_s, rules.interval_s)
-        if rules.is_unaware:
-            extend_overruns(run, now_s)
-        site.counts[WORKED] += 1
-        last_s = now_s
-        next_s = (site.counts[EVENT] + 1) * rules.interval_s if rules.interval_s < np.inf else now_s
+        if is_time_to_map(rules, site, now_s) and n_waiting(run) > 0:
+            break
+    if rules.interval_s < np.inf:
+        site.counts[EVENT] = event_at_or_after(now_s, rules.interval_s)
+    if rules.is_unaware:
+        extend_overruns(run, now_s)
+    site.counts[WORKED] += 1
+    return now_s
+
+
+@inlined
+def horizon_s(rules, site, now_s):
+    """The next event after one that goes on, or now where events are unforeseen."""
+    return (site.counts[EVENT] + 1) * rules.interval_s if rules.interval_s < np.inf else now_s
+
+
+@shared
+def close_event(run, n_mapped, now_s, latest_s):
+    """Let newcomers preempt; returns whether nothing moves any more unless something comes from outside."""
+    site = run.site
+    if run.rules.preempts:
+        preempt_for_newcomers(run, now_s)
+        close_queue(site, run.plan)
+    site.counts[NEW] = 0
+    return latest_s == np.inf and n_mapped + site.running.size[0] + site.counts[HELD] == 0
+
+
+@shared
+def open_assigned(run, now_s):
+    """Let somebody else decide: note how many wait, and for how many nodes are held already."""
+    counts = run.site.counts
+    open_queue(run, now_s)
+    counts[N_HELD], counts[N_QUEUED] = counts[HELD], counts[QUEUED]
+
+
+@shared
+def close_assigned(run, latest_s):
+    """Close the event that somebody else has decided, if one is open; as `close_event`."""
+    site, now_s = run.site, run.site.instants[LAST]
+    settle_queue(run, site.counts[N_HELD], now_s, site.instants[HORIZON])
+    return close_event(run, site.counts[N_QUEUED] - site.counts[QUEUED], now_s, latest_s)
+
+
+@kernel
+def run_jobs(run, latest_s):
+    """Let jobs of a `JobState` come, wait, run and end until an instant, or until nothing happens any more.
+
+    Where events are decided outside, until one is open: returns whether that is so. The next call closes it.
+    """
+    rules, site = run.rules, run.site
+    is_stuck = close_assigned(run, latest_s) if rules.rule == ASSIGNED else False
+    while True:
+        now_s = open_next(run, site.instants[LAST], is_stuck, latest_s)
+        if now_s == np.inf:
+            break
+        next_s = horizon_s(rules, site, now_s)
+        site.instants[LAST], site.instants[HORIZON] = now_s, next_s
+        if rules.rule == ASSIGNED:
+            open_assigned(run, now_s)
+            return True
         if rules.rule == GREEDY:
             n_mapped = map_greedily(run, now_s, next_s)
         else:
             n_mapped = map_in_order(run, now_s, next_s)
-        if rules.preempts:
-            preempt_for_newcomers(run, now_s)
-            close_queue(site, run.plan)
-        is_stuck = latest_s == np.inf and n_mapped + site.running.size[0] + site.counts[HELD] == 0
-        site.counts[NEW] = 0
+        is_stuck = close_event(run, n_mapped, now_s, latest_s)
     if rules.rule == GREEDY:
-        drop_hopeless(run, last_s)
-    return site.counts[WORKED]
+        drop_hopeless(run, site.instants[LAST])
+    return False

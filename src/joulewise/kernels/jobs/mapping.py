@@ -171,11 +171,37 @@ def close_queue(site, plan):
 
 
 @shared
+def give_nodes(run, i, option, start_s, now_s):
+    """Let a waiting job run from now on with an option, or hold its nodes ahead."""
+    site, limits = run.site, run.limits
+    commit(run, i, option, start_s)
+    spend(limits, run.ledger, limits.cost_w[option], duration_of(site, run.facts.options, i, option), start_s)
+    if start_s <= now_s:
+        begin(run, i)
+    else:
+        hold(site, i)
+
+
+@shared
+def open_queue(run, now_s):
+    """Find what energy is left, and drop the waiting jobs that are without hope; once at the start of an event."""
+    open_energy(run.limits, run.ledger, run.book, run.facts.cores, now_s)
+    drop_from_queue(run, now_s)
+
+
+@shared
+def settle_queue(run, first, now_s, next_s):
+    """Keep what is held ahead as the rules say, from `first` of those held on; the queue is of those without nodes."""
+    if not run.rules.is_permanent:
+        drop_place_holders(run, first, now_s, next_s)
+    close_queue(run.site, run.plan)
+
+
+@shared
 def map_in_order(run, now_s, next_s):
     """Give nodes to one waiting job after another, now or ahead; returns how many start or keep what is held."""
-    facts, rules, limits, ledger, book, site = run.facts, run.rules, run.limits, run.ledger, run.book, run.site
-    open_energy(limits, ledger, book, facts.cores, now_s)
-    drop_from_queue(run, now_s)
+    facts, rules, book, site = run.facts, run.rules, run.book, run.site
+    open_queue(run, now_s)
     put_in_order(run, now_s)
     first, n, n_before = site.counts[HELD], site.counts[QUEUED], site.counts[QUEUED]
     n_ahead = count_ahead(site) if rules.is_permanent else 0
@@ -190,17 +216,12 @@ def map_in_order(run, now_s, next_s):
         else:
             option, start_s = soonest_option(run, i, now_s, may_wait)
         if option != NOBODY:
-            commit(run, i, option, start_s)
-            spend(limits, ledger, limits.cost_w[option], duration_of(site, facts.options, i, option), start_s)
+            give_nodes(run, i, option, start_s, now_s)
             if start_s <= now_s:
-                begin(run, i)
                 is_free = any_free(facts, book, now_s)
             else:
-                hold(site, i)
                 n_ahead += 1
         if not rules.backfills and not start_s <= now_s:
             break
-    if not rules.is_permanent:
-        drop_place_holders(run, first, now_s, next_s)
-    close_queue(site, run.plan)
+    settle_queue(run, first, now_s, next_s)
     return n_before - site.counts[QUEUED]

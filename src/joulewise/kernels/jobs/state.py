@@ -17,8 +17,9 @@ from joulewise.kernels.jobs.pool import admit, note_release
 from joulewise.kernels.layout import NOBODY
 from joulewise.kernels.records import record
 
-ARRIVED, EVENT, WORKED, QUEUED, HELD, NEW, FREED, CHANGES, OUTAGES, OPENED = range(10)
-GREEDY, IN_ORDER, IN_QUEUES, AT_RANDOM = range(4)
+ARRIVED, EVENT, WORKED, QUEUED, HELD, NEW, FREED, CHANGES, OUTAGES, OPENED, N_QUEUED, N_HELD = range(12)
+LAST, HORIZON = range(2)
+GREEDY, IN_ORDER, IN_QUEUES, AT_RANDOM, ASSIGNED = range(5)
 
 
 @record
@@ -54,7 +55,8 @@ class JobSite(NamedTuple):
     `comers` are the jobs that wait for no other, by arrival.
     By job: until when the book has its nodes; how much of it is done, when its checkpoint is written and what
     restarting it takes; the first job that waits for it, and the next that waits for the same. `sequence` and `keys`
-    are room for an order of the queue and `new` has the jobs that came since the last mapping event.
+    are room for an order of the queue and `new` has the jobs that came since the last mapping event; `instants` are
+    [that event, the one after it].
     """
 
     comers: NDArray[np.int64]
@@ -72,6 +74,7 @@ class JobSite(NamedTuple):
     keys: Heap
     new: NDArray[np.int64]
     counts: NDArray[np.int64]
+    instants: NDArray[np.float64]
 
 
 def new_site(after: NDArray[np.int32]) -> JobSite:
@@ -81,12 +84,12 @@ def new_site(after: NDArray[np.int32]) -> JobSite:
     for i in np.flatnonzero(after != NOBODY)[::-1].tolist():
         next_follower[i] = follower[after[i]]
         follower[after[i]] = i
-    counts = np.zeros(10, np.int64)
+    counts = np.zeros(12, np.int64)
     counts[EVENT] = -1
     return JobSite(
         np.flatnonzero(after == NOBODY), np.empty(n, np.int64), np.empty(n, np.int64), empty_heap(n), empty_heap(n),
         np.full(n, -np.inf), np.zeros(n), np.full(n, -np.inf), np.zeros(n), follower, next_follower,
-        np.empty(n, np.int64), empty_heap(n), np.empty(n, np.int64), counts,
+        np.empty(n, np.int64), empty_heap(n), np.empty(n, np.int64), counts, np.zeros(2),
     )  # fmt: skip
 
 

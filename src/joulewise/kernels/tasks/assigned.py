@@ -15,8 +15,8 @@ from joulewise.kernels.tasks.state import HORIZON
 OFFERED = -2
 """The choice of a task that waits in this event and has none yet."""
 
-PLACED, REFUSED, NOT_OFFERED, NO_MACHINE, CANNOT_RUN, NOT_THERE = 0, 1, 2, 3, 4, 5
-"""What becomes of an assignment: it is made, or against a limit, or impossible for one of four reasons."""
+PLACED, REFUSED, NOT_OFFERED, NO_MACHINE, CANNOT_RUN = 0, 1, 2, 3, 4
+"""What becomes of an assignment: it is made, or left out, or impossible for one of three reasons."""
 
 
 @inlined
@@ -51,8 +51,6 @@ def place(world, state, i, m, pstate):
     option = option_at[world.tasks.task_type[i], machines.type_of[m], pstate] if is_pstate else NOBODY
     if option == NOBODY:
         return CANNOT_RUN
-    if not machines.is_there[m]:
-        return NOT_THERE
     if not may_take(world, state, m, option):
         return REFUSED
     enqueue(world, state, i, option, m, state.clock.instants[HORIZON])

@@ -1,13 +1,15 @@
-"""A whole-event policy as compiled code: what it sees, where it answers, and the step in which it is asked.
+"""Compiled code from outside the kernels: whole-event policies, objectives that see more, and the steps they take.
 
-Its function sees a record of arrays that nobody but the engine writes, writes rows of task, machine and P-state into
-`answer`, and returns how many they are. `memory` is its own from event to event.
+The function of a policy sees a record of arrays that nobody but the engine writes, writes rows of task, machine and
+P-state into `answer`, and returns how many they are. `memory` is its own from event to event.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,12 +19,11 @@ from joulewise.kernels.layout import Options, Tasks, Utilities
 from joulewise.kernels.records import record
 from joulewise.kernels.steps import step, way_of
 from joulewise.kernels.tasks.assigned import REFUSED, place
-from joulewise.kernels.tasks.state import EFFECT, HORIZON, LAST, WORKED, ManagedState, ManagedWorld
+from joulewise.kernels.tasks.greedy import worth
+from joulewise.kernels.tasks.state import LAST, WORKED
 
 NO_ANSWER = -1
 """What became of an answer that has no number of rows: the function failed, or counted wrong."""
-
-_N_MEMORIES = 4
 
 
 @record
@@ -67,33 +68,17 @@ class Outside(NamedTuple):
     fault: NDArray[np.float64]
 
 
-def sight_of(world: ManagedWorld, state: ManagedState, energy_j: NDArray[np.float64]) -> Sight:
-    """What compiled code sees of a run: the engine's own arrays, not to be written."""
-    instants, machines, n_tasks = state.clock.instants, state.machines, world.tasks.arrival_s.size
-    exec_s = np.full(world.option_at.shape, np.inf)
-    exec_s[world.option_at >= 0] = world.options.exec_s[world.option_at[world.option_at >= 0]]
-    shown = (
-        *(instants[at : at + 1] for at in (LAST, EFFECT, HORIZON)),
-        state.ledger.left_j[:1], state.batch.waiting.size, state.batch.waiting.items,
-        Tasks(*map(_shown, world.tasks)), Utilities(*map(_shown, world.utilities)),
-        machines.first, machines.type_of, machines.free_s, machines.is_there, filled_of(world, state),
-        exec_s, energy_j.copy(),
-        Options(*map(_shown, world.options)),
-    )  # fmt: skip
-    arrays = (part if isinstance(part, tuple) else _shown(part) for part in shown)
-    return Sight(*arrays, np.zeros((n_tasks, _N_MEMORIES)), np.zeros((n_tasks, 3), np.int64))
+RICH_SIGNATURE = numba.float64(*[numba.float64] * 11)
+"""value(utility, completion_s, exec_s, energy_j, wait_s, task_type, machine_type, pstate, queue_length, slack_s,
+price_per_s)"""
 
 
-def filled_of(world: ManagedWorld, state: ManagedState) -> NDArray[np.bool_]:
-    """Which machines will take nothing more before the next event; none, where only the truth could say."""
-    filled = state.machines.filled
-    return filled if world.rules.is_certain else np.zeros(filled.size, np.bool_)
+@record
+class Valuer(NamedTuple):
+    """An objective that sees more than five numbers; by task, from when on it is worth nothing."""
 
-
-def _shown(array: NDArray[Any]) -> NDArray[Any]:
-    view = array.view()
-    view.flags.writeable = False
-    return view
+    value: Any
+    worthless_at_s: NDArray[np.float64]
 
 
 @inlined
@@ -126,13 +111,43 @@ def place_answer(outside, world, state):
     n_rows = outside.assigner(outside.sight)
     is_number = 0.0 <= n_rows <= answer.shape[0]
     if not is_number and fault[0] == 0.0:
-        fault[0], fault[1], fault[2], fault[3] = (
-            NO_ANSWER,
-            state.clock.counts[WORKED],
-            state.clock.instants[LAST],
-            n_rows,
-        )
+        note_fault(state, fault, NO_ANSWER, n_rows, 0.0, 0.0)
     for row in range(int(n_rows) if is_number else 0):
         fate = place(world, state, answer[row, 0], answer[row, 1], answer[row, 2])
         if fate > REFUSED and fault[0] == 0.0:
             note_fault(state, fault, fate, answer[row, 0], answer[row, 1], answer[row, 2])
+
+
+@way_of(ask_outside, Valuer)
+def ask_no_valuer(outside, world, state):
+    """Nothing is assigned: the greedy maps by the values."""
+
+
+@step
+def value_of(outside, world, state, i, option, utility, start_s, completion_s):
+    """The value of a choice; not-a-number counts as the worst."""
+
+
+@way_of(value_of, Nobody)
+def plain_value(outside, world, state, i, option, utility, start_s, completion_s):
+    """The value by five numbers."""
+    return worth(world, state.batch, i, option, utility, start_s, completion_s)
+
+
+@way_of(value_of, Outside)
+def unasked_value(outside, world, state, i, option, utility, start_s, completion_s):
+    """Nobody asks for it."""
+    return 0.0
+
+
+@way_of(value_of, Valuer)
+def rich_value(outside, world, state, i, option, utility, start_s, completion_s):
+    """The value by all that there is to see."""
+    options, machines, k = world.options, state.machines, world.options.machine_type[option]
+    m = machines.earliest[k]
+    value = outside.value(
+        utility, completion_s, options.exec_s[option], options.energy_j[option], start_s - world.tasks.arrival_s[i],
+        float(world.tasks.task_type[i]), float(k), float(options.pstate[option]), float(machines.n_queued[m]),
+        outside.worthless_at_s[i] - completion_s, state.prices.per_s[k] if world.rules.is_priced else math.nan,
+    )  # fmt: skip
+    return -np.inf if math.isnan(value) else value

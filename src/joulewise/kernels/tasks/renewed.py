@@ -16,7 +16,8 @@ from joulewise.kernels.layout import NOBODY
 from joulewise.kernels.pool import first_of, is_renewed, note_rise, take_out
 from joulewise.kernels.tasks.batch import take_first
 from joulewise.kernels.tasks.choice import seen_utility
-from joulewise.kernels.tasks.greedy import best_choice, can_go_on, enqueue, may_start, set_value, worth
+from joulewise.kernels.tasks.greedy import best_choice, can_go_on, enqueue, may_start, set_value
+from joulewise.kernels.tasks.outside import value_of
 from joulewise.kernels.tasks.state import OPEN
 
 
@@ -29,7 +30,8 @@ def try_option(world, state, i, option):
     if not completion_s < np.inf or (rules.is_patient and risen_part(world.tasks, i, completion_s) < 1.0):
         return
     utility = seen_utility(world.tasks, world.utilities, i, completion_s, exec_s, rules.urgency)
-    value, best = worth(world, batch, i, option, utility, start_s, completion_s), batch.choice[i]
+    value = value_of(world.outside, world, state, i, option, utility, start_s, completion_s)
+    best = batch.choice[i]
     if best != NOBODY and not comes_before(
         value, completion_s, options.rank[option],
         batch.looked.value[i], batch.looked.completion_s[i], options.rank[best],

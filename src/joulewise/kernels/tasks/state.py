@@ -178,7 +178,8 @@ class ManagedWorld(NamedTuple):
     rules and limits of the manager.
 
     By task, `stretch` is its true time over the estimated one and `place` that in the policy's order; `option_at` is
-    the option of a task type, machine type and P-state, or NOBODY. `outside` is compiled code that assigns, or nobody.
+    the option of a task type, machine type and P-state, or NOBODY. `outside` is compiled code of a user that assigns or
+    values, or nobody.
     """
 
     tasks: Tasks

@@ -20,6 +20,7 @@ from joulewise.optimise.assignments.prices import Auction
 from joulewise.optimise.assignments.problem import assignment_facts
 from joulewise.optimise.assignments.utility_measure import UtilityMeasure, measure_of
 from joulewise.optimise.front import Front, hypervolume_of_line
+from joulewise.visible import Visible
 
 N_SLOTS = 200
 """Slots of machine prices: more would prove little more."""
@@ -32,7 +33,7 @@ _DIGITS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class UtilityBound(UtilityMeasure):
+class UtilityBound(UtilityMeasure, Visible, looks="assignments"):
     """Lines that no assignment is above: `utility <= value + per_j * energy`, one for each price of energy.
 
     `per_s` proves them: prices of machine time by [line, machine type, slot], of slots of `slot_s` seconds from

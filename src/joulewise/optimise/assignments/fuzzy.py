@@ -25,6 +25,7 @@ from joulewise.optimise.assignments.problem import assignment_facts, evaluated, 
 from joulewise.optimise.assignments.stochastic import Floats32, chance_problems, rank_of
 from joulewise.optimise.front import front_of
 from joulewise.rng import generator
+from joulewise.visible import Visible
 
 CONFIDENCE = 0.95
 """How probable it is that a true mean lies within the errors given here."""
@@ -45,7 +46,7 @@ class Ellipses(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class FuzzyFront:
+class FuzzyFront(Visible, looks="assignments"):
     """Energies, utilities and numbers of dropped tasks of assignments, by [assignment, sample].
 
     `planned`, by assignment, is (energy in J, utility) if everything takes its mean time and power. `at_means` is the

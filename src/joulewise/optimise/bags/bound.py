@@ -18,6 +18,7 @@ from joulewise.model.arrays import Floats, freeze_fields
 from joulewise.model.bag import Bag
 from joulewise.optimise.bags.highs import BagProgram, all_vertices
 from joulewise.optimise.bags.swept import GaveUpError, sweep_bag, time_s
+from joulewise.visible import Visible
 
 Engine: TypeAlias = Literal["auto", "sweep", "highs"]
 _ENGINES: tuple[str, ...] = get_args(Engine)
@@ -37,7 +38,7 @@ class Solutions(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class BoundFront:
+class BoundFront(Visible, looks="bags"):
     """The vertices of the bound, from the least extra energy to the least makespan.
 
     Vertex k minimises `extra_j + weight * makespan_s` for every weight from `weight_w[k]` to `weight_w[k + 1]`; the

@@ -19,6 +19,7 @@ from joulewise.model.system import System
 from joulewise.optimise.bags.bound import BoundFront, bound_front
 from joulewise.optimise.bags.recovery import recovered
 from joulewise.optimise.front import Front, front_of
+from joulewise.visible import Visible
 
 POINTS = ("a", "b", "c", "d", "e")
 """The chosen points of a front: from least energy over the middle to least makespan."""
@@ -57,7 +58,7 @@ class ChosenPoint:
 
 
 @dataclass(frozen=True, eq=False)
-class MachineAnalysis:
+class MachineAnalysis(Visible, looks="bags"):
     """The chosen points of a front, and the machine types that no point of it uses."""
 
     points: tuple[ChosenPoint, ...]
@@ -147,7 +148,7 @@ class BagOutcome:
 
 
 @dataclass(frozen=True, eq=False)
-class WhatIf:
+class WhatIf(Visible, looks="bags"):
     """The fronts of a bag before and after this many machines of some types came or went."""
 
     changes: Mapping[str, int]

@@ -22,6 +22,7 @@ from joulewise.optimise.bags.profit_bound import Optimum, ProfitTerms
 from joulewise.optimise.bags.profit_prices import ProfitPrices, profit_prices
 from joulewise.optimise.bags.profit_recovery import Maker, ProfitOutcome
 from joulewise.optimise.gap import ROUNDING, gap_of
+from joulewise.visible import Visible
 
 _SAME = 1e-12
 _MOST_TRIED = 400
@@ -39,7 +40,7 @@ Verdict: TypeAlias = Literal[
 
 
 @dataclass(frozen=True, eq=False)
-class Profit:
+class Profit(Visible, looks="bags"):
     """What a bag earns at most: the allocation found, what it earns per second, and a bound that none exceeds.
 
     Energy is the facility's, and `makespan_s` the time from one bag to the next: `wait_s` of it all machines wait on
@@ -219,7 +220,7 @@ def _without_end(terms: ProfitTerms) -> Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class ProfitSweep:
+class ProfitSweep(Visible, looks="bags"):
     """The best divided schedule for each price: a bound on the profit, and where it lies.
 
     `pareto_per_s` is the most that schedules earn which nothing beats in both energy and makespan. Where a price is

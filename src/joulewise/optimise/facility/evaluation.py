@@ -50,7 +50,7 @@ class Steady:
         return float(self.node_w.sum() + self.crac_w.sum())
 
 
-def steady(facility: Facility, air: Air, plan: FacilityPlan, reading: EquationReading = EquationReading()) -> Steady:  # noqa: B008
+def steady(facility: Facility, air: Air, plan: FacilityPlan, reading: EquationReading = EquationReading()) -> Steady:
     """What comes of a plan; `margins` says whether it keeps within the limits."""
     flows, (alone, slowed, cores_w, _, _) = facility.tasks, rates_of(facility, plan, reading)
     node_w = facility.overhead_w + cores_w
@@ -61,7 +61,7 @@ def steady(facility: Facility, air: Air, plan: FacilityPlan, reading: EquationRe
     return Steady(alone, slowed, earned, earned_slowed, node_w, node_inlet_c, crac_inlet_c, heat_w, crac_w)
 
 
-def rates_of(facility: Facility, plan: FacilityPlan, reading: EquationReading = EquationReading()) -> Rates:  # noqa: B008
+def rates_of(facility: Facility, plan: FacilityPlan, reading: EquationReading = EquationReading()) -> Rates:
     """How often a plan has tasks done, and what its cores draw: all that does not depend on the air."""
     flows, types = facility.tasks, facility.node_types
     alone, slowed, cores_w = np.zeros(flows.n_types), np.zeros(flows.n_types), np.zeros(facility.n_nodes)

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, field
 
 from joulewise.model.facility import FacilityPlan
+from joulewise.visible import Visible
 
 
 @dataclass
@@ -32,7 +33,7 @@ class History:
 
 
 @dataclass(frozen=True, eq=False)
-class FoundPlan:
+class FoundPlan(Visible, looks="facility"):
     """The best plan that a technique found, and how it got there.
 
     `history` is that of `History.rows`.

@@ -17,6 +17,7 @@ from joulewise.optimise.facility.evaluation import Steady, steady
 from joulewise.optimise.facility.planner import Proven, plan_facility
 from joulewise.optimise.facility.words import set_points
 from joulewise.optimise.gap import gap_of
+from joulewise.visible import Visible
 
 if TYPE_CHECKING:
     import polars as pl
@@ -61,7 +62,7 @@ def sweep_limit(facility: Facility, limit: str, more: Iterable[float]) -> dict[s
 
 
 @dataclass(frozen=True, eq=False)
-class Advice:
+class Advice(Visible, looks="facility"):
     """A facility with the best plan that was found for it, what comes of it, and what is proven."""
 
     facility: Facility
@@ -148,7 +149,7 @@ def advise_facility(facility: Facility, *, gap: float = 0.002, seconds: float = 
 
 
 @dataclass(frozen=True, eq=False)
-class FacilityWhatIf:
+class FacilityWhatIf(Visible, looks="facility"):
     """A facility as it is, and by name what each change makes of it; the problem where a change leaves no plan."""
 
     before: Advice

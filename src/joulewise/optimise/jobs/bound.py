@@ -31,10 +31,11 @@ from joulewise.optimise.price_market import (
     least_standby_w,
 )
 from joulewise.policies.layout import tasks_of, utilities_of
+from joulewise.visible import Visible
 
 
 @dataclass(frozen=True, eq=False)
-class JobBound:
+class JobBound(Visible, looks="jobs"):
     """A bound on utility; prices prove one of kind "prices", reasoning on each job alone a trivial one.
 
     With `preempts` it holds for jobs that run in pieces as well.

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from joulewise.policies.own import Own
+
 Priority: TypeAlias = Callable[[float, float, float, float, float, float, float], float]
 """priority(wait_s, planned_s, nodes, size, resources, usage, standing) of a job that waits; the highest goes first.
 
@@ -21,9 +23,9 @@ JobValue: TypeAlias = Callable[[float, float, float, float, float, float], float
 `energy_j` what it is planned to use, `wait_s` the time from its arrival to its start, `resources` its core-seconds.
 """
 
-JobRule: TypeAlias = Literal["in-order", "in-queues", "at-random", "greedy"]
+JobRule: TypeAlias = Literal["in-order", "in-queues", "at-random", "greedy", "assigned"]
 """What goes first, and where: by priority where it starts first, in turn from queues by size, by arrival wherever
-chance has it, or the best choice of all jobs by an objective.
+chance has it, the best choice of all jobs by an objective, or what code from outside says.
 """
 
 Commitment: TypeAlias = Literal["reservations", "place-holders"]
@@ -52,12 +54,12 @@ class JobObjective:
 class JobPolicy:
     """A row of the table of policies for parallel jobs.
 
-    Jobs go by an `order` or an `objective`; the rules "in-queues" and "at-random" need neither. Nodes are held ahead
+    Jobs go by an `order` or an `objective`; some rules need neither. Nodes are held ahead
     for this many `reservations` of jobs that cannot start at once (ALL_JOBS: for everybody), by the `commitment`. A
     policy that `backfills` lets later jobs start before them where that does not delay a job with a reservation.
     With `all_pstates` it looks at all P-states, else at P-state 0. One that `is_weighted` sums factors by the
     scheduler's weights; one that `is_priced` finds prices of node time and energy itself and `declines` what is not
-    worth them.
+    worth them. By the rule "assigned", code of the user's `own` decides.
     """
 
     name: str
@@ -74,8 +76,10 @@ class JobPolicy:
     is_weighted: bool = False
     is_priced: bool = False
     declines: bool = False
+    own: Own | None = None
 
     def __post_init__(self) -> None:
         assert (self.rule == "in-order") == (self.order is not None), self.name
         assert (self.rule == "greedy") == (self.objective is not None), self.name
         assert self.reservations >= ALL_JOBS, self.name
+        assert self.own is None or self.rule == "assigned", self.name

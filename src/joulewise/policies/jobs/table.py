@@ -92,3 +92,9 @@ _ROWS = (
 )  # fmt: skip
 
 JOB_POLICIES = {policy.name: policy for policy in _ROWS}
+
+BY_HAND = JobPolicy(
+    "by-hand", "By hand", "Whoever steps through the events starts the jobs.", "Joulewise", "assigned",
+    commitment="place-holders", all_pstates=True,
+)  # fmt: skip
+"""The policy of a session, which is asked for nothing."""

@@ -11,9 +11,10 @@ import numpy as np
 
 from joulewise.errors import InputError, Problem
 from joulewise.kernels.choice import OBJECTIVE_SIGNATURE
+from joulewise.kernels.tasks.outside import RICH_SIGNATURE
 from joulewise.policies.compile import function_pointer
 from joulewise.policies.own import Own
-from joulewise.policies.tasks.policy import Objective
+from joulewise.policies.tasks.policy import RICH_PARAMETERS, Objective
 from joulewise.policies.user_files import place_of
 from joulewise.rng import generator
 
@@ -25,12 +26,22 @@ _ROUNDING = 1e-9
 def compiled(objective: Objective) -> Any:
     """The objective as a function that kernels can call; InputError when it cannot be one.
 
-    All kernels take the same type of function pointer, so a new objective recompiles none of them.
+    All kernels take the same type of function pointer, so a new objective recompiles none of them. Of one that sees
+    more than the five numbers, nothing but that it can be compiled is known beforehand.
     """
+    if objective.sees:
+        return _compiled_rich(objective)
     where = place_of(objective.value)
     function = function_pointer(where, OBJECTIVE_SIGNATURE, objective.value)
     _check_claims(where, objective, function.ctypes)
     return function
+
+
+def _compiled_rich(objective: Objective) -> Any:
+    """An objective with its own parameters as a function of all that there are."""
+    space: dict[str, Any] = {"inner": numba.njit(error_model="numpy")(objective.value)}
+    exec(f"def rich({', '.join(RICH_PARAMETERS)}):\n    return inner({', '.join(objective.sees)})", space)
+    return function_pointer(place_of(objective.value), RICH_SIGNATURE, space["rich"])
 
 
 @lru_cache(maxsize=256)
@@ -42,9 +53,11 @@ def compiled_policy(own: Own, sees: Any) -> Any:
     return function_pointer(place_of(own.code, "policy"), numba.float64(sees), own.code, boundscheck=True)
 
 
-def looks_at_energy(function: Any) -> bool:
-    """Whether a compiled objective depends on energy: without a number for it there is none for the value."""
-    return math.isnan(function.ctypes(1.0, 100.0, 10.0, math.nan, 50.0))
+def looks_at_energy(objective: Objective) -> bool:
+    """Whether an objective depends on energy: without a number for it there is none for the value."""
+    if objective.sees:
+        return "energy_j" in objective.sees
+    return math.isnan(compiled(objective).ctypes(1.0, 100.0, 10.0, math.nan, 50.0))
 
 
 def _check_claims(where: str, objective: Objective, value: Any) -> None:

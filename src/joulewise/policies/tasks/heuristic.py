@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import get_args
 
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
-from joulewise.policies.tasks.policy import Mode, Objective, Policy, Value
+from joulewise.policies.tasks.policy import PARAMETERS, RICH_PARAMETERS, Mode, Objective, Policy, Value
 from joulewise.policies.tasks.table import POLICIES
 from joulewise.policies.user_files import from_file, is_file_spec
 
 ENTRY_POINTS = "joulewise.heuristics"
-PARAMETERS = ("utility", "completion_s", "exec_s", "energy_j", "wait_s")
 
 
 def heuristic(
@@ -29,6 +28,11 @@ def heuristic(
     engines are used then (and the claim is checked on samples); otherwise one that values all choices at all events.
     Of what a task would still earn one execution time later, the part `urgency` (0 to 1) is taken off the utility that
     the function sees: at 1 that is what waiting loses.
+
+    A function with other parameters sees what they name: besides these five `task_type`, `machine_type`, `pstate`,
+    `queue_length` (tasks planned on the machine at this event), `slack_s` (from the completion to when the task is
+    worth nothing) and `price_per_s` (of the machine's time, which Prices finds). It is for batch mode, and all its
+    values are renewed at every event.
     """
     if mode not in get_args(Mode):
         raise InputError(unknown_name("heuristic mode", str(mode), get_args(Mode)))
@@ -37,14 +41,30 @@ def heuristic(
     def decorate(value: Value) -> Policy:
         name = getattr(value, "__name__", "heuristic")
         where = f"heuristic {name}"
-        if tuple(inspect.signature(value).parameters) != PARAMETERS:
-            found = f"found the parameters {inspect.signature(value)}"
-            raise InputError(Problem(where, found, f"must be ({', '.join(PARAMETERS)})"))
+        sees = tuple(inspect.signature(value).parameters)
+        if sees != PARAMETERS:
+            raise_if_any(_rich_problems(where, sees, mode, falls_with_time))
         summary = (inspect.getdoc(value) or "A heuristic of your own.").splitlines()[0]
-        objective = Objective(value, falls_with_time=falls_with_time, urgency=urgency)
-        return Policy(name, title or name, mode, summary, f"{value.__module__}", objective=objective)
+        more = () if sees == PARAMETERS else sees
+        objective = Objective(value, falls_with_time=falls_with_time, urgency=urgency, sees=more)
+        is_priced = "price_per_s" in more
+        return Policy(
+            name, title or name, mode, summary, f"{value.__module__}", objective=objective, is_priced=is_priced
+        )
 
     return decorate
+
+
+def _rich_problems(where: str, sees: tuple[str, ...], mode: Mode, falls_with_time: bool) -> Iterator[Problem]:
+    """What is wrong with an objective whose parameters are not the five."""
+    if not sees or not set(sees) <= set(RICH_PARAMETERS):
+        found = f"found the parameters ({', '.join(sees)})"
+        yield Problem(where, found, f"must be ({', '.join(PARAMETERS)}), or some of {', '.join(RICH_PARAMETERS)}")
+    if mode == "immediate":
+        yield Problem(where, "found the mode 'immediate'", f"must be 'batch' for other parameters than {PARAMETERS}")
+    if falls_with_time:
+        found = "found falls_with_time with other parameters than the five"
+        yield Problem(where, found, "its values are renewed at every event", "leave falls_with_time out")
 
 
 def _urgency_problems(urgency: float) -> Iterator[Problem]:

@@ -12,7 +12,15 @@ from joulewise.model.arrays import Bools, Ints
 from joulewise.model.world import World
 from joulewise.policies.own import Own
 
-Value: TypeAlias = Callable[[float, float, float, float, float], float]
+PARAMETERS = ("utility", "completion_s", "exec_s", "energy_j", "wait_s")
+"""What an objective sees that takes part in the fast engines."""
+
+RICH_PARAMETERS = (
+    *PARAMETERS, "task_type", "machine_type", "pstate", "queue_length", "slack_s", "price_per_s"
+)  # fmt: skip
+"""All that an objective may ask for by the names of its parameters, in the order in which kernels tell it."""
+
+Value: TypeAlias = Callable[..., float]
 """value(utility, completion_s, exec_s, energy_j, wait_s) of a choice; the highest is taken.
 
 `utility` is what the task would earn, `completion_s` the instant it would end, `exec_s` how long it would run,
@@ -63,6 +71,7 @@ class Objective:
     `by_type`: the value sees neither utility nor waiting, so tasks of one type differ only in order (checked too).
     `urgency`, from 0 to 1: of what the task would still earn one execution time later, this part is taken off the
     utility that the value sees; at 1 it sees what is lost by waiting. Such a value may rise with time.
+    `sees`: the names of its parameters, where they are not the five.
     `is_patient`: a choice that would complete before the task's utility has risen is not made.
     """
 
@@ -71,6 +80,7 @@ class Objective:
     by_type: bool = False
     urgency: float = 0.0
     is_patient: bool = False
+    sees: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         assert 0 <= self.urgency <= 1, "urgency is a part"
@@ -115,9 +125,16 @@ class Policy:
         return self.objective is not None and self.objective.is_patient
 
     @property
+    def holds_back(self) -> bool:
+        """Whether a task may be left waiting although a machine is free for it, for no reason that is known."""
+        return self.rule == "assigned"
+
+    @property
     def needs_managing(self) -> bool:
         """Whether only the managed engine knows how to do this."""
-        return self.rule != "greedy" or self.is_weighted or self.is_priced or self.declines or bool(self.program)
+        sees_more = self.objective is not None and bool(self.objective.sees)
+        is_own = self.rule != "greedy" or self.is_weighted or self.is_priced or bool(self.program)
+        return is_own or self.declines or sees_more
 
     def __post_init__(self) -> None:
         decided_by = [self.objective, self.picks, self.order]

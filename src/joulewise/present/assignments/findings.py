@@ -9,9 +9,9 @@ import polars as pl
 
 from joulewise.present.assignments.aims import aim_of
 from joulewise.present.assignments.keys import OBJECTIVE, PERCENTILES
-from joulewise.present.findings import MAX_FINDINGS, NONE_YET, Finding, joined, means_at, place_of
+from joulewise.present.findings import MAX_FINDINGS, NONE_YET, Finding, joined, means_at, place_of, tied_said
 from joulewise.present.formats import metric_value, percent
-from joulewise.present.fronts import VOLUME, best_row, share_said
+from joulewise.present.fronts import VOLUME, best_fronts, best_row, share_said
 from joulewise.present.layout import Panel, hold, panels_of, sentence
 from joulewise.present.records import METHOD, SEEDS, Records
 
@@ -33,14 +33,25 @@ def utility_findings(records: Records) -> list[Finding]:
     panels, _ = panels_of(
         records, means.filter(pl.col("metric") == metric), [key for key in records.varying if key not in _COMPARED]
     )
-    return [_utility_finding(records, panel, metric) for panel in panels[:MAX_FINDINGS]]
+    names = [_finder(records, best_row(panel)) for panel in panels]
+    found = [_utility_finding(records, panel, metric) for panel in panels[:MAX_FINDINGS]]
+    ties = [_tied(records, panel, metric) for panel in panels]
+    return [*best_fronts(names, ties, panels, _AREAS[metric]), *found]
 
 
 def _utility_finding(records: Records, panel: Panel, metric: str) -> Finding:
     row = best_row(panel)
     lead = f"{place_of(panel)}{_finder(records, row)}{share_said(panel, _AREAS[metric])}"
     means = means_at(records, row)
-    return Finding(sentence(lead), joined(_proven(means, metric), _reach(means), _peak(means), _spread(means)))
+    return Finding(
+        sentence(lead),
+        joined(_tied(records, panel, metric), _proven(means, metric), _reach(means), _peak(means), _spread(means)),
+    )
+
+
+def _tied(records: Records, panel: Panel, metric: str) -> str:
+    compared = [key for key in _COMPARED if key in records.varying]
+    return tied_said(records, panel, compared, metric) if compared else ""
 
 
 def _finder(records: Records, row: Mapping[str, Any]) -> str:

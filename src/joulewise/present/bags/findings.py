@@ -8,21 +8,34 @@ from typing import Any
 import polars as pl
 
 from joulewise.present.bags.keys import RATIO
-from joulewise.present.findings import MAX_FINDINGS, NONE_YET, Finding, joined, means_at, place_of
+from joulewise.present.findings import (
+    MAX_FINDINGS,
+    NONE_YET,
+    Finding,
+    joined,
+    means_at,
+    place_of,
+    tied_said,
+)
 from joulewise.present.formats import metric_value, number, plain
-from joulewise.present.fronts import VOLUME, best_row, share_said
+from joulewise.present.fronts import VOLUME, best_fronts, best_row, share_said
 from joulewise.present.layout import Panel, hold, panels_of, sentence
 from joulewise.present.records import METHOD, Records
+from joulewise.present.tables import metric_text
 from joulewise.units import count
 
 _GAP = "gap_percent"
+_WHOLE = "of the hypervolume of the proven bound"
 
 
 def front_findings(records: Records) -> list[Finding]:
     """At each setting the method that came nearest to the bound, how near, and the machine types it never used."""
     volumes = records.summary.filter(pl.col("metric") == VOLUME, pl.col("mean").is_not_null())
     panels, _ = panels_of(records, volumes, [key for key in records.varying if key != METHOD])
-    return [_front_finding(records, panel) for panel in panels[:MAX_FINDINGS]] or NONE_YET
+    found = [_front_finding(records, panel) for panel in panels[:MAX_FINDINGS]]
+    names = [records.label(METHOD, _method(records, best_row(panel))) for panel in panels]
+    ties = [tied_said(records, panel, [METHOD], VOLUME) for panel in panels]
+    return [*best_fronts(names, ties, panels, _WHOLE), *found] or NONE_YET
 
 
 def _front_finding(records: Records, panel: Panel) -> Finding:
@@ -30,8 +43,10 @@ def _front_finding(records: Records, panel: Panel) -> Finding:
     row = best_row(panel)
     means = means_at(records, row)
     method = records.label(METHOD, _method(records, row))
-    lead = f"{place_of(panel)}{method}{share_said(panel, 'of the hypervolume of the proven bound')}"
-    return Finding(sentence(lead), joined(_ends(means), _never_used(means)))
+    lead = f"{place_of(panel)}{method}{share_said(panel, _WHOLE)}"
+    return Finding(
+        sentence(lead), joined(tied_said(records, panel, [METHOD], VOLUME), _ends(means), _never_used(means))
+    )
 
 
 def _method(records: Records, row: Mapping[str, Any]) -> object:
@@ -62,6 +77,7 @@ def profit_findings(records: Records) -> list[Finding]:
     """At each setting how near to its bound the profit came, and for which prices the optimum is off the front."""
     gaps = records.summary.filter(pl.col("metric") == _GAP, pl.col("mean").is_not_null())
     panels, _ = panels_of(records, gaps, [key for key in records.varying if key != RATIO])
+    panels = [Panel("", gaps), *panels] if len(panels) > 1 else panels
     gap_findings = [_gap_finding(records, panel) for panel in panels[: MAX_FINDINGS - 1]]
     return [*gap_findings, *_standing_findings(records), *_place_finding(records)] or NONE_YET
 
@@ -89,12 +105,13 @@ def _gap_finding(records: Records, panel: Panel) -> Finding:
         lead = f"{place_of(panel)}the allocation earns {_below(least)} less per second than the proven bound."
         return Finding(sentence(lead), _earned(means_at(records, least)))
     lead = f"{place_of(panel)}allocations earn {_below(least)} to {_below(most)} less per second than the proven bound."
-    support = f"Nearest at {records.phrase(RATIO, least[RATIO])}, farthest at {records.phrase(RATIO, most[RATIO])}."
+    keys = [RATIO] if panel.title else records.varying
+    support = f"Nearest at {records.phrases(least, keys)}, farthest at {records.phrases(most, keys)}."
     return Finding(sentence(lead), support)
 
 
 def _below(row: Mapping[str, Any]) -> str:
-    return f"{number(row['mean'])} %"
+    return f"{metric_text(_GAP, row)} %"
 
 
 def _earned(means: Mapping[str, float]) -> str:

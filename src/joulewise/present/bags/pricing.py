@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from joulewise.present import theme
 from joulewise.present.bags.keys import RATIO
-from joulewise.present.findings import MAX_FINDINGS, NONE_YET, Finding, place_of
+from joulewise.present.findings import MAX_FINDINGS, NONE_YET, Finding, first_at, joined, place_of, tied_at, tied_said
 from joulewise.present.formats import key_name, number
 from joulewise.present.layout import Drawing, Panel, assemble, panels_of, sentence
 from joulewise.present.lines import LineAxis, LinePoint, Plot, draw_lines
 from joulewise.present.records import METHOD, VARIANT, Records
+from joulewise.present.tables import metric_text
 
 FIXED = "fixed"
 _BOUNDS = {"unseen_bound": "most, worths unseen", "profit_bound": "most, worths known"}
@@ -36,7 +37,19 @@ def pricing_findings(records: Records) -> list[Finding]:
     if not records.measures("profit"):
         return NONE_YET
     panels, _ = panels_of(records, _earned(records), _places(records))
-    return [_finding(records, panel) for panel in panels[:MAX_FINDINGS]]
+    found = [_finding(records, panel) for panel in panels[:MAX_FINDINGS]]
+    return found if len(panels) < 2 else [_common(records, panels), *found]
+
+
+def _common(records: Records, panels: Sequence[Panel]) -> Finding:
+    """What earns most at each setting, said at once."""
+    names = [_named(records, panel.rows.sort("mean", descending=True).row(0, named=True)) for panel in panels]
+    ties = [_tied(records, panel) for panel in panels]
+    return Finding(sentence(f"{first_at(names, 'earns most', 'settings')}."), tied_at(ties))
+
+
+def _tied(records: Records, panel: Panel) -> str:
+    return tied_said(records, panel, [METHOD, RATIO], "profit")
 
 
 def _earned(records: Records) -> pl.DataFrame:
@@ -49,10 +62,10 @@ def _earned(records: Records) -> pl.DataFrame:
 def _finding(records: Records, panel: Panel) -> Finding:
     best, *others = panel.rows.sort("mean", descending=True).iter_rows(named=True)
     share = f", {number(100 * best['mean'] / best['bound'])} % of the proven most" if best["bound"] > 0 else ""
-    lead = f"{place_of(panel)}{_named(records, best)} earns {number(best['mean'])} on average{share}."
+    lead = f"{place_of(panel)}{_named(records, best)} earns {metric_text('profit', best)} on average{share}."
     rival = next((row for row in others if row[METHOD] != best[METHOD]), None)
-    support = "" if rival is None else f"{_named(records, rival)} earns {number(rival['mean'])}."
-    return Finding(sentence(lead), sentence(support))
+    support = "" if rival is None else sentence(f"{_named(records, rival)} earns {number(rival['mean'])}.")
+    return Finding(sentence(lead), joined(_tied(records, panel), support))
 
 
 def _named(records: Records, row: Mapping[str, Any]) -> str:

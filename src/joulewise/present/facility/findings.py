@@ -9,7 +9,16 @@ import polars as pl
 
 from joulewise.present.facility.bars import BLIND, RR
 from joulewise.present.facility.view import BOUND, CRR, EARNED, earned_metric, settings_beside, technique_key
-from joulewise.present.findings import MAX_FINDINGS, NONE_YET, Finding, half_width, joined, place_of, plus_minus_of
+from joulewise.present.findings import (
+    MAX_FINDINGS,
+    NONE_YET,
+    Finding,
+    half_width,
+    joined,
+    place_of,
+    plus_minus_of,
+    tied_said,
+)
 from joulewise.present.formats import decimals_for, fixed, metric_value, number, percent
 from joulewise.present.layout import Panel, all_panels, sentence
 from joulewise.present.records import METHOD, Records
@@ -49,6 +58,7 @@ def _finding(records: Records, panel: Panel, key: str) -> Finding:
         f"{plus_minus_of(best, _decimals(best))}{'' if has_day else ', by its plan, if no task has to wait'}."
     )
     support = joined(
+        tied_said(records, panel, [key], earned_metric(records)),
         _planned(there, has_day),
         _limits(there),
         _passes(_runs(records, panel, best)),

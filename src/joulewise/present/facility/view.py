@@ -37,11 +37,7 @@ def technique_key(records: Records) -> str:
 
 def numbers_swept(records: Records) -> list[str]:
     """The swept keys whose values are several numbers."""
-    return [key for key in records.varying if _are_numbers(records.values(key))]
-
-
-def _are_numbers(values: Sequence[object]) -> bool:
-    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    return [key for key in records.varying if records.is_number(key)]
 
 
 def settings_beside(records: Records, key: str) -> list[str]:

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
-from joulewise.present.findings import MAX_FINDINGS, NONE_YET, Finding, best_findings, means_at, place_of
+from joulewise.present.findings import (
+    MAX_FINDINGS,
+    NONE_YET,
+    Finding,
+    best_findings,
+    joined,
+    means_at,
+    place_of,
+    tied_at,
+    tied_said,
+)
 from joulewise.present.formats import number, percent
 from joulewise.present.jobs.bars import SLOWDOWN, WAIT, earn_apart
 from joulewise.present.jobs.keys import SCHEDULER
 from joulewise.present.jobs.view import job_view
 from joulewise.present.layout import Panel, all_panels, sentence
 from joulewise.present.records import Records
-from joulewise.units import count, duration
+from joulewise.present.tables import metric_text
+from joulewise.units import count
 
 _IMPOSSIBLE = "jobs_impossible"
 
@@ -41,31 +53,39 @@ def _common_waits(seen: Records, panels: Sequence[Panel]) -> list[Finding]:
     """With which schedulers jobs waited least, and at which settings."""
     groups: dict[str, list[Panel]] = {}
     for panel in panels:
-        least = panel.rows.sort("mean", maintain_order=True).row(0, named=True)
+        least = _least(panel)
         groups.setdefault(seen.phrases(least, [key for key in (SCHEDULER,) if key in seen.varying]), []).append(panel)
     ranked = sorted(groups.items(), key=lambda group: len(group[1]), reverse=True)
-    return [_common_wait(name, same, len(panels)) for name, same in ranked[:MAX_FINDINGS]]
+    return [_common_wait(seen, name, same, len(panels)) for name, same in ranked[:MAX_FINDINGS]]
 
 
-def _common_wait(name: str, panels: Sequence[Panel], n_settings: int) -> Finding:
-    waits_s = sorted(float(panel.rows["mean"].min()) for panel in panels)  # type: ignore[arg-type]
-    span = " to ".join(dict.fromkeys(duration(wait_s) for wait_s in (waits_s[0], waits_s[-1])))
-    least = f"with {name}, jobs waited least" if name else "jobs waited"
+def _common_wait(seen: Records, name: str, panels: Sequence[Panel], n_settings: int) -> Finding:
+    least = sorted(map(_least, panels), key=lambda row: float(row["mean"]))
+    span = " to ".join(dict.fromkeys(metric_text(WAIT, row) for row in (least[0], least[-1])))
+    who = f"with {name}, jobs waited least" if name else "jobs waited"
     where = f"all {n_settings} settings" if len(panels) == n_settings else f"{len(panels)} of {n_settings} settings"
-    listed = "" if len(panels) == n_settings else "; ".join(panel.title for panel in panels[:MAX_FINDINGS])
-    return Finding(f"{sentence(least)} at {where}: {span} on average.", f"{sentence(listed)}." if listed else "")
+    listed = "" if len(panels) == n_settings else "; ".join(panel.title for panel in panels[:MAX_FINDINGS]) + "."
+    tied = tied_at([_tied(seen, panel) for panel in panels]) if name else ""
+    return Finding(f"{sentence(who)} at {where}: {span} on average.", joined(sentence(listed), tied))
+
+
+def _least(panel: Panel) -> dict[str, Any]:
+    """The row of the shortest wait."""
+    return panel.rows.sort("mean", maintain_order=True).row(0, named=True)
+
+
+def _tied(seen: Records, panel: Panel) -> str:
+    return tied_said(seen, panel, [SCHEDULER], WAIT, lowest=True)
 
 
 def _wait_finding(seen: Records, panel: Panel) -> Finding:
-    row = panel.rows.sort("mean", maintain_order=True).row(0, named=True)
+    row = _least(panel)
     name = seen.phrases(row, [key for key in (SCHEDULER,) if key in seen.varying])
     of_several = panel.rows.height > 1 and name
-    lead = (
-        f"with {name}, jobs waited least: {duration(row['mean'])}"
-        if of_several
-        else f"jobs waited {duration(row['mean'])}"
-    )
-    return Finding(f"{sentence(place_of(panel) + lead)} on average.", _beside(means_at(seen, row)))
+    wait = metric_text(WAIT, row)
+    lead = f"with {name}, jobs waited least: {wait}" if of_several else f"jobs waited {wait}"
+    tied = _tied(seen, panel) if of_several else ""
+    return Finding(f"{sentence(place_of(panel) + lead)} on average.", joined(tied, _beside(means_at(seen, row))))
 
 
 def _beside(means: Mapping[str, float]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from joulewise.present import theme
+from joulewise.present.arrivals import arrivals_line
 from joulewise.present.formats import key_name
 from joulewise.present.layout import AXIS_FORMAT, Drawing, inline
 from joulewise.present.lines import LineAxis, LinePoint, Plot, draw_lines
@@ -42,6 +43,7 @@ _WIDTH, _HEIGHT = 330, 230
 _ROOM = 1.12
 """How much higher than the most that is worth an axis goes: names of intervals stand there."""
 _WIDE = 700
+_SINCE_START = "time since the start of the warm-up (h)"
 _APART = {"scale": {"color": "independent", "strokeDash": "independent"}}
 """Panels whose lines have legends of their own."""
 
@@ -150,7 +152,7 @@ def _rate_chart(table: pl.DataFrame) -> Any:
     types = table["task_type"].unique(maintain_order=True).to_list()
     colours = alt.Scale(domain=types, range=theme.LINE_PALETTE[: len(types)])
     base = alt.Chart(inline(table.to_dicts())).encode(
-        alt.X("at_h:Q", title="time since the start of the warm-up (h)", scale=_hours(table)),
+        alt.X("at_h:Q", title=_SINCE_START, scale=_hours(table)),
         color=alt.Color("task_type:N", title="task type", scale=colours, legend=alt.Legend(symbolType="stroke")),
     )
     lines = base.mark_line(strokeWidth=1.8).encode(
@@ -168,20 +170,13 @@ def _hours(table: pl.DataFrame) -> Any:
 
 def arrivals(study: Study) -> Drawing:
     """How many tasks of all types arrive in each minute."""
-    import altair as alt
-
     day = shown_day(study, DAY)
-    table = arrivals_by_minute(day)
-    line = alt.Chart(inline(table.to_dicts())).mark_line(strokeWidth=0.8, color=theme.PALETTE[0])
-    chart = line.encode(
-        alt.X("at_h:Q", title="time since the start of the warm-up (h)", scale=_hours(table)),
-        alt.Y("tasks:Q", title="tasks that arrive in a minute"),
-    )
+    chart = arrivals_line(arrivals_by_minute(day), _SINCE_START, "tasks that arrive in a minute")
     caption = (
         f"Arrivals of all types in each minute of one trial at {day.parameters.tasks_per_day:,.0f} tasks a day: "
         f"{day.world.workload.n_tasks:,} tasks in the warm-up and the counted day."
     )
-    return Drawing(whole(chart.properties(width=_WIDE, height=_HEIGHT), theme.CONFIG), caption)
+    return Drawing(chart, caption)
 
 
 # --- queues ---------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from joulewise.model.room import AIR_J_PER_M3_K
 from joulewise.rng import generator
 from joulewise.simulate.meter import Metrics
 from joulewise.simulate.power import Draws
+from joulewise.visible import Visible
 
 Planner: TypeAlias = Callable[[Facility], FacilityPlan]
 Inlets: TypeAlias = Callable[[Floats, Floats], tuple[Floats, Floats]]
@@ -47,7 +48,7 @@ class SentTasks:
 
 
 @dataclass(frozen=True, eq=False)
-class FacilityDay:
+class FacilityDay(Visible, looks="facility"):
     """What a dispatcher made of a day.
 
     By interval: the arrival rates, the plan that held, and how often it has tasks of each type done in time, slowed by

@@ -33,6 +33,7 @@ _RULES = {
     "in-order": job_state.IN_ORDER,
     "in-queues": job_state.IN_QUEUES,
     "at-random": job_state.AT_RANDOM,
+    "assigned": job_state.ASSIGNED,
 }
 
 

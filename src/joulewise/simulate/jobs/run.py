@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,23 +12,28 @@ import numpy as np
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.kernels.draws import draws_of
+from joulewise.kernels.jit import prepared
+from joulewise.kernels.jobs import assigned
 from joulewise.kernels.jobs.energy import new_job_ledger
 from joulewise.kernels.jobs.events import run_jobs
 from joulewise.kernels.jobs.layout import JobPlan, empty_job_plan
 from joulewise.kernels.jobs.outages import Broken
 from joulewise.kernels.jobs.pool import new_job_pool
 from joulewise.kernels.jobs.run import JobState
-from joulewise.kernels.jobs.state import new_site
+from joulewise.kernels.jobs.state import QUEUED, WORKED, new_site
 from joulewise.model.arrays import Bools, Floats, Ints
 from joulewise.model.jobs import NO_JOB, Fate, JobAllocation, JobWorld, Pieces
 from joulewise.policies.jobs.compile import compiled_objective, compiled_order
 from joulewise.policies.jobs.limits import job_limits
 from joulewise.policies.jobs.orders import BY_ARRIVAL, UTILITY
+from joulewise.policies.own import Answer, Asking, Own
 from joulewise.rng import generator
 from joulewise.simulate.jobs import arrays as job_arrays
 from joulewise.simulate.jobs.backfill import backfill, can_backfill_fast
+from joulewise.simulate.jobs.event import START, JobEvent
 from joulewise.simulate.jobs.misfits import job_misfits
 from joulewise.simulate.jobs.scheduler import Scheduler
+from joulewise.visible import Visible
 
 _run_jobs: Any = run_jobs
 
@@ -34,7 +41,7 @@ _BEFORE_ALL_S = -1.0
 
 
 @dataclass(frozen=True, eq=False)
-class JobOutcome:
+class JobOutcome(Visible, looks="jobs"):
     """What a scheduler did with a world.
 
     `n_mapping_events` are those that had jobs to map; `mapping_s` is the wall-clock time that the simulation took.
@@ -42,6 +49,7 @@ class JobOutcome:
     joule.
     """
 
+    world: JobWorld
     allocation: JobAllocation
     n_mapping_events: int
     mapping_s: float
@@ -56,20 +64,20 @@ def simulate_jobs(world: JobWorld, scheduler: Scheduler, seed: int = 0, trial: i
     """
     raise_if_any(job_misfits(world, scheduler))
     if can_backfill_fast(world, scheduler):
-        return JobOutcome(*backfill(world, scheduler))
+        return JobOutcome(world, *backfill(world, scheduler))
     engine = JobEngine(world, scheduler, seed, trial)
-    engine.run(_BEFORE_ALL_S)  # compiles, or loads what was compiled, without simulating anything
+    engine.warm_up()
     began = time.perf_counter()
-    n_events = engine.run(world.jobs.work.end_s)
-    mapping_s = time.perf_counter() - began
-    return JobOutcome(engine.allocation(), n_events, mapping_s, engine.prices.path[:n_events])
+    engine.run(world.jobs.work.end_s)
+    return engine.outcome(time.perf_counter() - began)
 
 
 class JobEngine:
     """The arrays of one run, and the kernel that works on them."""
 
     def __init__(self, world: JobWorld, scheduler: Scheduler, seed: int = 0, trial: int = 0) -> None:
-        self.world, self.name = world, scheduler.policy.name
+        self.world, self.policy = world, scheduler.policy
+        self.rng = generator(seed, "jobs.policy", trial, scheduler.policy.name)
         facts, self.numbers = job_arrays.seen_facts(world, scheduler)
         self.is_killed = job_arrays.killed(world, scheduler)
         limits = job_limits(
@@ -88,13 +96,56 @@ class JobEngine:
             draws_of(generator(seed, "jobs", trial, scheduler.policy.name)), until_s,
         )  # fmt: skip
 
+    def warm_up(self) -> None:
+        """Compile, or load what was compiled, without simulating anything."""
+        if self.policy.rule == "assigned":
+            assert not any(True for _ in self.events(_BEFORE_ALL_S))
+        else:
+            self.run(_BEFORE_ALL_S)
+
     def run(self, end_s: float) -> int:
         """Let events happen up to an instant; returns how many mapping events had work so far."""
-        n_events = int(_run_jobs(self.state, end_s))
+        if self.policy.own is not None:
+            self._ask(self.policy.own, end_s)
+        else:
+            _run_jobs(self.state, end_s)
         if self.pool.n_rises[0]:
             found = "its value rose with waiting in this run, although it was declared falls_with_time"
-            raise InputError(Problem(f"policy {self.name}", found, advice="leave falls_with_time out"))
-        return n_events
+            raise InputError(Problem(f"policy {self.policy.name}", found, advice="leave falls_with_time out"))
+        return self.n_events
+
+    def _ask(self, own: Own, end_s: float) -> None:
+        """Let a user's own policy start jobs at all events."""
+        asking, idle = Asking(own), None
+        with asking.begun(self.world):
+            for event in self.events(end_s):
+                answer = asking.ask(event, event.place)
+                rows = answer.rows(START)
+                try:
+                    event.start(*rows.T)
+                except InputError as error:
+                    raise answer.error(error.problems[0].found, error.problems[0].advice) from error
+                idle = _idle(event, answer)
+        if idle is not None and (math.isinf(end_s) or not np.isfinite(self.plan.start_s).any()):
+            raise idle
+
+    def events(self, end_s: float) -> Iterator[JobEvent]:
+        """The events with jobs to map before an instant, one by one; each is open until the next one is asked for."""
+        state, rows = self.state, np.empty((0, 2), np.int64)
+        go_on = prepared(_run_jobs, state, end_s)
+        place_all = prepared(assigned.place_all, state, rows, assigned.START, np.empty(0, np.int64), np.empty(0))
+        while go_on(state, end_s):
+            if state.site.counts[QUEUED]:
+                yield JobEvent(self.world, state, place_all, self.n_events - 1, self.rng)
+
+    @property
+    def n_events(self) -> int:
+        """How many mapping events had work so far."""
+        return int(self.state.site.counts[WORKED])
+
+    def outcome(self, mapping_s: float = 0.0) -> JobOutcome:
+        """What was done so far, which took so long."""
+        return JobOutcome(self.world, self.allocation(), self.n_events, mapping_s, self.prices.path[: self.n_events])
 
     def allocation(self) -> JobAllocation:
         """What was decided so far."""
@@ -106,6 +157,18 @@ class JobEngine:
         start_s = np.where(ran, plan.start_s, np.nan)
         ready_s = _ready_s(self.world, plan, ran)
         return JobAllocation(option, start_s, plan.end_s, ready_s, fate, _pieces(self.broken, self.numbers))
+
+
+def _idle(event: JobEvent, answer: Answer) -> InputError | None:
+    """What is wrong where nothing runs after an answer, and nothing is held, though a job could start."""
+    if event.running.job.size or event.held.job.size:
+        return None
+    job, option = event.choices
+    could = np.flatnonzero(event.earliest_s(job, option) == event.now_s)
+    if not could.size:
+        return None
+    what = f"job {job[could[0]]} could start with option {option[could[0]]}"
+    return answer.error(f"nothing runs, and {what}", "start jobs of event.job, or they wait for ever")
 
 
 def _ready_s(world: JobWorld, plan: JobPlan, ran: Bools) -> Floats:

@@ -175,9 +175,11 @@ def _fit_problems(scheduler: Scheduler) -> Iterator[Problem]:
     if scheduler.weights and not policy.is_weighted:
         found = f"found weights with the policy {policy.name}"
         yield Problem("scheduler.weights", found, "are those of the policy multifactor", "leave them out")
-    if policy.rule == "greedy" and scheduler.reservations_for not in (None, "all"):
+    if policy.rule in ("greedy", "assigned") and scheduler.reservations_for not in (None, "all"):
         found = f"found {scheduler.reservations_for!r} with the policy {policy.name}"
-        yield Problem("scheduler.reservations_for", found, "such a policy holds nodes for all jobs", "leave it out")
+        yield Problem(
+            "scheduler.reservations_for", found, "such a policy says itself for whom nodes are held", "leave it out"
+        )
     if scheduler.overrun == "unaware" and math.isfinite(scheduler.mapping_interval_s):
         found = f"found 'unaware' with mapping events every {scheduler.mapping_interval_s:g} s"
         allowed = "must map at every change: nodes that are held may not be free when their time comes"

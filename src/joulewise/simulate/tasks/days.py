@@ -27,10 +27,11 @@ from joulewise.simulate.tasks.managed import Engine, start
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.measures import measures
 from joulewise.simulate.tasks.serial import Outcome, counted_events
+from joulewise.visible import Visible
 
 
 @dataclass(frozen=True, eq=False)
-class Day:
+class Day(Visible, looks="tasks"):
     """A day as it was when it ended.
 
     The world has the tasks that had to do with the day: those that arrived, waited or ran on it. `task` are their
@@ -111,7 +112,7 @@ class _LongRun:
         world = replace(self.world, workload=work, supply=supply)
         has_grid = self.manager.mapping_arrivals is None and self.manager.mapping_time == "free"
         counted = counted_events(world, self.manager, allocation) if has_grid else counted
-        return Day(number, world, Outcome(allocation, worked, counted, mapping_s), self.task)
+        return Day(number, world, Outcome(world, allocation, worked, counted, mapping_s), self.task)
 
     def followed_by(self, work: Workload) -> _LongRun:
         """The run with the next day's tasks; those that have nothing to do with it any more are left behind."""

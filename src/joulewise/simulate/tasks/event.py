@@ -14,7 +14,6 @@ from joulewise.errors import InputError, Problem
 from joulewise.kernels.layout import NOBODY
 from joulewise.kernels.ledger import HOUR_S, NOW
 from joulewise.kernels.tasks import assigned
-from joulewise.kernels.tasks.outside import filled_of
 from joulewise.kernels.tasks.state import EFFECT, HORIZON, LAST, ManagedState, ManagedWorld
 from joulewise.model.arrays import Bools, Codes, Counts, Floats, Ints
 from joulewise.model.world import World
@@ -30,7 +29,6 @@ _ADVICE = {
     assigned.NOT_OFFERED: ("does not wait, or was assigned already", "assign tasks of event.task, each once"),
     assigned.NO_MACHINE: ("is on no machine that there is", "machines are numbers from 0 to {last_machine}"),
     assigned.CANNOT_RUN: ("cannot run there so", "event.exec_s is infinite for what a machine type cannot run"),
-    assigned.NOT_THERE: ("is on a machine that takes none now", "assign to machines where event.is_open"),
 }
 """Why an assignment is impossible, and what to do, by what became of it."""
 
@@ -73,22 +71,22 @@ class Event:
     def task(self) -> Counts:
         """The numbers of those that wait, in order of arrival."""
         heap = self._state.batch.waiting
-        return _seen(np.sort(heap.items[: heap.size[0]]))
+        return seen(np.sort(heap.items[: heap.size[0]]))
 
     @cached_property
     def task_type(self) -> Ints:
         """The type of each."""
-        return _seen(self.world.workload.task_type[self.task])
+        return seen(self.world.workload.task_type[self.task])
 
     @cached_property
     def arrival_s(self) -> Floats:
         """When each came."""
-        return _seen(self.world.workload.arrival_s[self.task])
+        return seen(self.world.workload.arrival_s[self.task])
 
     @property
     def waited_s(self) -> Floats:
         """How long each has waited."""
-        return _seen(np.asarray(self.now_s - self.arrival_s))
+        return seen(np.asarray(self.now_s - self.arrival_s))
 
     def utility(self, completion_s: ArrayLike, task: ArrayLike | None = None) -> Floats:
         """What tasks (those that wait, row by row) earn when completed at these instants."""
@@ -101,40 +99,45 @@ class Event:
     @cached_property
     def machine_type(self) -> Counts:
         """The type of each."""
-        return _seen(self._state.machines.type_of)
+        return seen(self._state.machines.type_of)
 
     @property
     def free_s(self) -> Floats:
         """When each could start another task, behind what is assigned to it."""
-        return _seen(self._state.machines.free_s)
+        return seen(self._state.machines.free_s)
 
     @property
     def n_queued(self) -> Counts:
         """How many tasks were assigned to each in this event."""
-        return _seen(self._state.machines.n_queued)
+        return seen(self._state.machines.n_queued)
 
     @property
     def running(self) -> Counts:
         """The task that each runs or has pending, or -1."""
         machines = self._state.machines
-        return _seen(np.asarray(np.where(machines.ready_s > self.now_s, self._state.last_task, NOBODY)))
+        return seen(np.asarray(np.where(machines.ready_s > self.now_s, self._state.last_task, NOBODY)))
 
     @property
     def is_open(self) -> Bools:
         """Whether each takes a task now: it is up and, where machines are polled, idle."""
-        return _seen(self._state.machines.is_there)
+        return seen(self._state.machines.is_there)
+
+    @property
+    def is_polled(self) -> bool:
+        """Whether a machine takes one task at an event at most."""
+        return bool(self._setting.rules.is_polled)
 
     @property
     def is_filled(self) -> Bools:
         """Whether nothing more that is assigned to each would be fixed before the next event, as far as is certain."""
-        return _seen(filled_of(self._setting, self._state))
+        return seen(filled_of(self._setting, self._state))
 
     # Options
 
     @cached_property
     def exec_s(self) -> Floats:
         """How long a run takes; infinite where there is no such option."""
-        return _seen(np.asarray(np.where(self._setting.option_at == NOBODY, np.inf, self.world.system.etc_s)))
+        return seen(np.asarray(np.where(self._setting.option_at == NOBODY, np.inf, self.world.system.etc_s)))
 
     @property
     def power_w(self) -> Floats | None:
@@ -185,8 +188,8 @@ class Event:
     def assign(self, task: ArrayLike, machine: ArrayLike, pstate: ArrayLike = 0) -> Bools:
         """Assign tasks to machines in P-states, in this order, each behind what is assigned there.
 
-        Returns which were assigned: the others are against a limit of energy or power, and wait on. Raises InputError
-        for the first that is impossible; those before it are assigned.
+        Returns which were assigned: the others are against a limit of energy or power, or on a machine that takes no
+        task now, and wait on. Raises InputError for the first that is impossible; those before it are assigned.
         """
         columns = np.broadcast_arrays(*(np.asarray(part) for part in (task, machine, pstate)))
         rows = np.stack([np.ravel(column) for column in columns], axis=1).astype(np.int64)
@@ -242,7 +245,13 @@ class Past:
         return np.asarray(system.power_w[kind] * (self.end_s - self.start_s))
 
 
-def _seen(values: NDArray[Element]) -> NDArray[Element]:
+def filled_of(setting: ManagedWorld, state: ManagedState) -> Bools:
+    """Which machines will take nothing more before the next event; none, where only the truth could say."""
+    filled = state.machines.filled
+    return filled if setting.rules.is_certain else np.zeros(filled.size, np.bool_)
+
+
+def seen(values: NDArray[Element]) -> NDArray[Element]:
     """A view of an array that nobody can write to."""
     view = values.view()
     view.flags.writeable = False

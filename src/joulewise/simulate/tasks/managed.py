@@ -10,30 +10,30 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.kernels.layout import NOBODY, Options, empty_plan
 from joulewise.kernels.linear import REASONS, SOLVED
 from joulewise.kernels.live_prices import Gains
-from joulewise.kernels.tasks import energy, outside, rolling, state
+from joulewise.kernels.tasks import energy, rolling, state
 from joulewise.kernels.tasks.live_prices import new_prices
 from joulewise.kernels.tasks.machines import Downtimes, Standing, new_machines
 from joulewise.kernels.tasks.managed import close_last_event, finish_run, map_managed, open_next_event
+from joulewise.kernels.tasks.outside import Nobody
 from joulewise.kernels.tasks.state import ManagedState, ManagedWorld
 from joulewise.model.allocation import Allocation, BrokenRuns
 from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.world import World
 from joulewise.policies.layout import layout_of
 from joulewise.policies.own import Asking, Own
-from joulewise.policies.tasks.compile import compiled_policy
 from joulewise.policies.tasks.objectives import UTILITY, UTILITY_PER_ENERGY
 from joulewise.policies.tasks.policy import Policy
 from joulewise.policies.tasks.weights import highest_energy_j, highest_value, least_energy_j
 from joulewise.simulate.tasks.dropping import load_by_type, thresholds
-from joulewise.simulate.tasks.event import ASSIGNMENT, Event, impossible_problem, place_of
+from joulewise.simulate.tasks.event import ASSIGNMENT, Event
 from joulewise.simulate.tasks.manager import Manager, rising_problems
+from joulewise.simulate.tasks.outside import outside_of, raise_fault
 from joulewise.simulate.tasks.values import rising_value, unsolved_program, usable_value
 
 _map_managed: Any = map_managed
@@ -113,8 +113,7 @@ class Engine:
         self.world = _managed_world(world, manager, seed64)
         self.state = _new_state(world, manager, self.world, n_recorded)
         self.own = manager.policy.own
-        if self.own is not None and self.own.is_compiled:
-            self.world = self.world._replace(outside=_outside(self.own, self.world, self.state, world))
+        self.world = self.world._replace(outside=outside_of(world, manager.policy, self.world, self.state))
 
     def run(self, end_s: float, *, is_last: bool = True) -> None:
         """Let events happen up to an instant; after the last ones the machines work off what is planned."""
@@ -140,7 +139,7 @@ class Engine:
         with asking.begun(self.day):
             if own.is_compiled:
                 self._go(end_s)
-                self._look_for_fault(own)
+                raise_fault(self.world.outside, own, self.day.system.n_machines)
                 return
             for event in self.events():
                 answer = asking.ask(event, event.place)
@@ -150,19 +149,6 @@ class Engine:
                         event.assign(*rows.T)
                     except InputError as error:
                         raise answer.error(error.problems[0].found, error.problems[0].advice) from error
-
-    def _look_for_fault(self, own: Own) -> None:
-        """Raise InputError when compiled code answered something impossible."""
-        fate, number, now_s, *row = self.world.outside.fault.tolist()
-        where = f"{own.name}, {place_of(int(number), now_s)}"
-        if fate == outside.NO_ANSWER:
-            found, allowed = (
-                f"raised, or returned {row[0]:g} rows",
-                "must return how many rows of the answer are filled",
-            )
-            raise InputError(Problem(where, found, allowed, "check its indices and what it divides by"))
-        if fate:
-            raise InputError(impossible_problem(where, [*map(int, row)], int(fate), self.day.system.n_machines))
 
     def _call(self, end_s: float, n_events: int, *, is_last: bool) -> int:
         """Let this many events happen, and remember how long that took."""
@@ -217,12 +203,6 @@ class Engine:
         return Allocation(*self.state.plan, _broken_runs(self.state.losses), _broken_runs(self.state.pieces))
 
 
-def _outside(own: Own, setting: ManagedWorld, room: ManagedState, world: World) -> outside.Outside:
-    """A user's compiled policy, what it sees, and no fault."""
-    sight = outside.sight_of(setting, room, world.system.eec_j)
-    return outside.Outside(compiled_policy(own, numba.typeof(sight)), sight, np.zeros(6))
-
-
 def _broken_runs(broken: state.Broken) -> BrokenRuns:
     columns: Any = (column[: broken.size[0]] for column in broken[1:])
     return BrokenRuns(*columns)
@@ -247,7 +227,7 @@ def _managed_world(world: World, manager: Manager, seed64: int) -> ManagedWorld:
         option_at=_option_at(options, world.system.etc_s.shape),
         standing=_standing(world),
         downtimes=_downtimes(world),
-        outside=outside.Nobody(),
+        outside=Nobody(),
     )
 
 
@@ -284,7 +264,7 @@ def managed_problems(world: World, manager: Manager) -> Iterator[Problem]:
         yield Problem("manager.policy", found, "must be a batch policy", "use one such as max-max-upt")
     if work.rise_s is not None:
         yield from rising_problems(policy)
-    may_wait = supply.is_limited or manager.only_worthwhile or policy.rule == "assigned"
+    may_wait = supply.is_limited or manager.only_worthwhile or policy.holds_back
     if may_wait and not math.isfinite(work.end_s):
         found = "found a counted window without an end"
         why = "must end where a budget, a cap, declined choices or a policy of your own may keep tasks waiting"

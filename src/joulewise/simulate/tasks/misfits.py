@@ -9,7 +9,7 @@ from typing import Any
 from joulewise.errors import InputError, Problem
 from joulewise.model.groups import divided
 from joulewise.model.world import World
-from joulewise.policies.tasks.compile import compiled, looks_at_energy
+from joulewise.policies.tasks.compile import looks_at_energy
 from joulewise.simulate.tasks.dropping import thresholds
 from joulewise.simulate.tasks.managed import managed_problems, needs_managing
 from joulewise.simulate.tasks.manager import Manager, group_problems, uses_managed_engine
@@ -32,7 +32,7 @@ def misfits(world: World, manager: Manager) -> list[Problem]:
 def _energy_problems(world: World, manager: Manager) -> Iterator[Problem]:
     """A heuristic that looks at energy needs to know it."""
     objective = manager.policy.objective
-    if objective is not None and world.system.power_w is None and looks_at_energy(compiled(objective)):
+    if objective is not None and world.system.power_w is None and looks_at_energy(objective):
         found = f"the policy {manager.policy.name} looks at energy, but the system has no power figures"
         yield Problem("manager.policy", found, advice="give the system's powers (power_w)")
 

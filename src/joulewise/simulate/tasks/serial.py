@@ -32,12 +32,13 @@ from joulewise.simulate.tasks.dropping import thresholds
 from joulewise.simulate.tasks.managed import Managed, manage, needs_managing
 from joulewise.simulate.tasks.manager import Manager, group_problems, uses_managed_engine
 from joulewise.simulate.tasks.values import rising_value, usable_value
+from joulewise.visible import Visible
 
 _BEFORE_ALL_S = -1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class Outcome(Visible, looks="tasks"):
     """What a manager did with a world.
 
     `n_mapping_events` are those of the whole run that had work, `n_counted_events` those that fell into the
@@ -45,6 +46,7 @@ class Outcome:
     `n_late_events` had to wait until the mapping before them was over. Managers of groups count together.
     """
 
+    world: World
     allocation: Allocation
     n_mapping_events: int
     n_counted_events: int
@@ -70,14 +72,14 @@ def simulate(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> O
     mapping_s = time.perf_counter() - began
     allocation = Allocation(*plan)
     n_late = late_events(world, manager)
-    return Outcome(allocation, n_events, counted_events(world, manager, allocation), mapping_s, n_late)
+    return Outcome(world, allocation, n_events, counted_events(world, manager, allocation), mapping_s, n_late)
 
 
 def outcome_of(world: World, manager: Manager, done: Managed) -> Outcome:
     """What the managed engine did, with the events that it skipped."""
     has_grid = manager.mapping_arrivals is None and manager.mapping_time == "free"
     n_counted = counted_events(world, manager, done.allocation) if has_grid else done.n_counted_events
-    return Outcome(done.allocation, done.n_mapping_events, n_counted, done.mapping_s, done.n_late_events)
+    return Outcome(world, done.allocation, done.n_mapping_events, n_counted, done.mapping_s, done.n_late_events)
 
 
 def _simulate_groups(world: World, manager: Manager, seed: int, trial: int) -> Outcome:
@@ -87,6 +89,7 @@ def _simulate_groups(world: World, manager: Manager, seed: int, trial: int) -> O
     outcomes = [simulate(group.world, replace(manager, groups=1), seed, trial) for group in groups]
     allocation = together(world.workload.n_tasks, groups, [outcome.allocation for outcome in outcomes])
     return Outcome(
+        world,
         allocation,
         sum(outcome.n_mapping_events for outcome in outcomes),
         sum(outcome.n_counted_events for outcome in outcomes),

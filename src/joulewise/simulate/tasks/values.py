@@ -16,11 +16,11 @@ def usable_value(world: World, policy: Policy) -> Any:
 
     Policies without an objective get one that nobody asks, so that all worlds look alike to the compiler.
     """
-    value = compiled(policy.objective or UTILITY)
-    if world.system.power_w is None and looks_at_energy(value):
+    objective = policy.objective or UTILITY
+    if world.system.power_w is None and looks_at_energy(objective):
         found = "looks at energy, but the system has no power figures"
         raise InputError(Problem(f"policy {policy.name}", found, advice="give the system's powers (power_w)"))
-    return value
+    return compiled(UTILITY if objective.sees else objective)
 
 
 def rising_value(policy: Policy) -> InputError:

@@ -36,14 +36,14 @@ class Overview:
         counts = self.results.judging().select(pl.col(column.name).count() for column in there).collect()
         return [column for column in there if counts[column.name].item()]
 
-    def means(self, keys: Sequence[str], metric: str) -> pl.DataFrame:
-        """The mean of a metric over all points that agree in the keys, and its interval: keys, mean, low, high, n.
+    def measures(self, metric: str) -> bool:
+        """Whether a metric has a value in some run."""
+        there = metric in self.results.columns
+        return there and self.results.judging().select(pl.col(metric).count()).collect().item() > 0
 
-        Trials are what is drawn at random, so that the interval is over the means of trials.
-        """
-        value = pl.col(metric).cast(pl.Float64).mean()
-        of_trials = self.results.judging().group_by([*keys, "trial"]).agg(value).sort(*keys, "trial", nulls_last=True)
-        return statistics.summary(of_trials, keys, [metric], self.results.error).drop("metric")
+    def means_over_trials(self, keys: Sequence[str], metric: str) -> pl.DataFrame:
+        """The mean of a metric over all points that agree in the keys, as `statistics.means_over_trials` has it."""
+        return statistics.means_over_trials(self.results.judging(), keys, metric, self.results.error)
 
     def best(self, n: int = BEST) -> pl.DataFrame:
         """The points with the highest mean of the first metric, best first, as `Results.summary` tells them."""

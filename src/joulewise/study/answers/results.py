@@ -21,13 +21,14 @@ from joulewise.study.spec.column import RECORDS, Column
 from joulewise.study.spec.trials import FIRST_TUNING
 from joulewise.study.store.reading import check_columns
 from joulewise.study.store.store import DONE, FAILED, MARKER, Store, Tables
+from joulewise.visible import Visible
 
 _JUDGES = pl.col("trial") < FIRST_TUNING
 """Which runs tell how good points are, where others tuned."""
 
 
 @dataclass(frozen=True)
-class Results:
+class Results(Visible, looks="studies"):
     """The study of a results folder and its runs; `about` is what the folder says of itself.
 
     Runs are read when they are asked for, as there may be very many. Where tables `must_be_sealed`, those that are not

@@ -45,6 +45,16 @@ def summary(
     return _intervals(pl.concat(tables), [*axes, "metric"], error) if tables else _no_summary(runs.lazy(), axes)
 
 
+def means_over_trials(runs: pl.LazyFrame, keys: Sequence[str], metric: str, error: Error = once) -> pl.DataFrame:
+    """The mean of a metric over all points that agree in the keys, and its interval: keys, mean, low, high, n.
+
+    Trials are what is drawn at random, so that the interval is over the means of trials.
+    """
+    value = pl.col(metric).cast(pl.Float64).mean()
+    of_trials = runs.group_by([*keys, "trial"]).agg(value).sort(*keys, "trial", nulls_last=True)
+    return summary(of_trials, keys, [metric], error).drop("metric")
+
+
 _AT_A_TIME = 16
 """How many metrics are read at a time."""
 

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -251,13 +251,21 @@ def found_front(
 
     p, known = case.decision, case.world
     dropped = _dropped(assignment_facts(known.world, p.drop_below), assignments)
-    base = (known.world, measure_of(known.world, p.drop_below), _points(case, assignments), dropped, bound)
+    base = partial(
+        FoundFront,
+        _points(case, assignments),
+        dropped,
+        bound,
+        snapshots=snapshots,
+        world=known.world,
+        measure=measure_of(known.world, p.drop_below),
+    )
     if known.chances is None:
-        return FoundFront(*base, snapshots=snapshots)
+        return base()
     seed = fresh_seed(case.run)
     spread = spread_of(known, p, assignments, seed)
     fresh = fresh_points(known, p, spread, seed)
-    return FoundFront(*base, spread, fresh, cautious_choice(spread, p), snapshots)
+    return base(spread=spread, cautious=cautious_choice(spread, p), fresh=fresh)
 
 
 def _columns(case: Case, front: FoundFront) -> dict[str, Any]:

@@ -26,22 +26,31 @@ _MJ = 1e6
 
 
 @dataclass(frozen=True, eq=False)
-class FoundFront:
-    """A front with all that is reported about it; points are (energy in J, minus utility), by rising energy.
+class FrontPoints:
+    """The points of a front, (energy in J, minus utility) by rising energy, with how many tasks each leaves out.
 
-    Where there is chance, `spread` is what became of the points in fresh samples, `cautious` is one of them, and
-    `fresh` are the points once more, of fresh samples; None where samples have no part in what is optimised.
+    Where there is chance, `spread` is what became of the points in fresh samples, and `cautious` is one of them.
     """
 
-    world: World
-    measure: UtilityMeasure
     points: Floats
     dropped: Floats
     bound: UtilityBound | None = None
     spread: FuzzyFront | None = None
-    fresh: Floats | None = None
     cautious: int | None = None
     snapshots: Mapping[int, Floats] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FoundFront(FrontPoints):
+    """A front with all that is reported about it.
+
+    Where there is chance, `fresh` are the points once more, of fresh samples; None where samples have no part in what
+    is optimised.
+    """
+
+    world: World
+    measure: UtilityMeasure
+    fresh: Floats | None = None
 
 
 # --- columns -----------------------------------------------------------------------------------------------------
@@ -192,7 +201,7 @@ def _gaps_percent(bound: UtilityBound | None, points: Floats) -> Floats:
 # --- tables ------------------------------------------------------------------------------------------------------
 
 
-def fronts_table(front: FoundFront) -> pl.DataFrame:
+def fronts_table(front: FrontPoints) -> pl.DataFrame:
     """The front, its bound and its snapshots."""
     import polars as pl
 
@@ -227,7 +236,7 @@ def _curve(name: str, points: Floats, bound: UtilityBound | None = None, generat
     )
 
 
-def _spread_columns(front: FoundFront) -> dict[str, Any]:
+def _spread_columns(front: FrontPoints) -> dict[str, Any]:
     """Means, standard deviations and correlation over fresh samples; null without chances."""
     import polars as pl
 

@@ -98,8 +98,8 @@ class FrontKind(BagKind):
         raise_if_broken(allocations)
         write_certificate(case, bound)
         speed = {"engine": found.engine, "generations_per_s": found.generations_per_s, "solve_s": solve_s}
-        columns = _columns(bound, allocations, found.snapshots)
-        return Outcome({**columns, **speed}, lambda: _tables(bound, allocations, found.snapshots))
+        columns = columns_of(bound, allocations, found.snapshots)
+        return Outcome({**columns, **speed}, lambda: tables_of(bound, allocations, found.snapshots))
 
     def hindrance(self, run: Run, _row: Mapping[str, Any]) -> str:
         """That it takes a GPU which is not there."""
@@ -111,7 +111,7 @@ class FrontKind(BagKind):
 
         bound, snapshots = bound_front(case.world.bag), snapshots_of(stored[FRONTS], ("energy_j", "makespan_s"))
         allocations = bag_tables.allocations_of(case.world.bag, stored[COUNTS])
-        return Outcome(_columns(bound, allocations, snapshots), lambda: _tables(bound, allocations, snapshots))
+        return Outcome(columns_of(bound, allocations, snapshots), lambda: tables_of(bound, allocations, snapshots))
 
     def sentences(self, runs: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
         """What was found, in words: the best run's front."""
@@ -154,7 +154,7 @@ def _front(found: BagAnswer) -> list[BagAllocation]:
     return [found.allocations[i] for i in non_dominated(bag_tables.points_of(found.allocations))]
 
 
-def _columns(
+def columns_of(
     bound: BoundFront, allocations: Sequence[BagAllocation], snapshots: Mapping[int, Floats]
 ) -> dict[str, Any]:
     """The columns that follow from the bound and the allocations of a front, by rising energy."""
@@ -220,7 +220,8 @@ def _variation(values: Floats) -> float:
     return float(values.std() / values.mean()) if values.mean() > 0 else math.nan
 
 
-def _tables(bound: BoundFront, allocations: Sequence[BagAllocation], snapshots: Mapping[int, Floats]) -> Tables:
+def tables_of(bound: BoundFront, allocations: Sequence[BagAllocation], snapshots: Mapping[int, Floats]) -> Tables:
+    """Every detail table of a front."""
     import polars as pl
 
     curves = [

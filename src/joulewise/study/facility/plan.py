@@ -171,7 +171,7 @@ class FacilityKind(Kind):
         found = made.found
         _raise_if_broken(facility, found.plan)
         bound, state = facility_bounds.proven(case, made.first), steady_of(world.facility, world.air, found.plan, p)
-        columns = _columns(facility, found.plan, state, bound)
+        columns = columns_of(facility, found.plan, state, bound)
         own = {"why_stopped": found.why_stopped, "solve_s": made.solve_s}
         return Outcome(
             {**columns, **facility_days.columns(made.day), **own},
@@ -187,7 +187,7 @@ class FacilityKind(Kind):
         is_known = day is not None or facility_days.length_s(world.facility, p) == 0.0
         tables = facility_tables.tables(world.facility, found, state, day)
         rates = tables[RATES] if is_known else tables[RATES].with_columns(stored[RATES]["day_per_s"])
-        columns = _columns(world.facility, found.plan, state, bound)
+        columns = columns_of(world.facility, found.plan, state, bound)
         of_day = facility_days.columns(day) if is_known else {}
         return Outcome({**columns, **of_day}, lambda: {**tables, RATES: rates})
 
@@ -295,7 +295,7 @@ def _raise_if_broken(facility: Facility, plan: FacilityPlan) -> None:
         raise JoulewiseError(f"the plan breaks {count(len(broken), 'rule')}; the first: {broken[0]}")
 
 
-def _columns(facility: Facility, plan: FacilityPlan, state: Steady, bound: Bound | None) -> dict[str, Any]:
+def columns_of(facility: Facility, plan: FacilityPlan, state: Steady, bound: Bound | None) -> dict[str, Any]:
     """The columns that follow from a plan, its steady state and what is proven."""
     from joulewise.optimise.facility.evaluation import margins
     from joulewise.optimise.facility.words import set_points

@@ -48,14 +48,13 @@ from joulewise.units import count, noun
 if TYPE_CHECKING:
     import polars as pl
 
-    from joulewise.model.jobs import JobAllocation
     from joulewise.optimise.bounds import BoundKind
     from joulewise.simulate.jobs.run import JobOutcome
     from joulewise.simulate.jobs.scheduler import Scheduler
 
 # Rough figures of one ordinary processor of 2024.
 _RUN_S, _JOB_S, _READ_S = 0.02, 8e-6, 5e-6
-_CROWDED_S = {"greedy": 0.0, "in-order": 6e-9, "in-queues": 1.5e-8, "at-random": 5e-8}
+_CROWDED_S = {"greedy": 0.0, "in-order": 6e-9, "in-queues": 1.5e-8, "at-random": 5e-8, "assigned": 1e-7}
 """What a job of a generated day takes beside, for each that comes: by rule, as nothing that waits is dropped."""
 _KEPT_BYTES, _JOB_BYTES, _PROOF_BYTES = 60_000, 50, 20_000
 _HELD_BYTES = 1_000
@@ -111,8 +110,8 @@ class JobsKind(Kind):
                 yield from hours_of_logs(parts, scene)
 
     def draws(self, decision: Part, folder: Path) -> bool:
-        """Whether the policy draws clusters."""
-        return job_policy_of(decision.parameters.policy, folder).rule == "at-random"
+        """Whether the policy draws clusters, or may draw what it likes."""
+        return job_policy_of(decision.parameters.policy, folder).rule in ("at-random", "assigned")
 
     def titles(self, decisions: Sequence[Part], folder: Path) -> dict[str, dict[str, str]]:
         """How reports are to call the study's policies, so that they need not load a user's code again."""
@@ -157,7 +156,7 @@ class JobsKind(Kind):
         broken = check_jobs(scene.world, outcome.allocation, scheduler)
         if broken:
             raise JoulewiseError(f"the allocation breaks {count(len(broken), 'rule')}; the first: {broken[0]}")
-        columns = {**_measured(case, outcome.allocation), **_of_mapping(outcome)}
+        columns = columns_of(outcome, _bound(case))
         return Outcome(columns, lambda: job_tables.tables(scene, outcome.allocation))
 
     def judge_bound(self, case: Case) -> Iterator[str]:
@@ -234,22 +233,22 @@ def _simulated(case: Case) -> JobOutcome:
     return simulate_jobs(case.world.world, scheduler, case.run.seed, case.run.trial)
 
 
+def columns_of(outcome: JobOutcome, bound: float) -> dict[str, Any]:
+    """Every metric of what a scheduler did, with the yardsticks of its world."""
+    from joulewise.simulate.jobs.measures import job_measures, maximum_utility
+
+    measured: dict[str, Any] = dict(job_measures(outcome.world, outcome.allocation))
+    most = maximum_utility(outcome.world)
+    shares = {"utility_percent": (measured["utility"], most), "possible_percent": (measured["utility"], bound)}
+    yardsticks = {"maximum_utility": most, "utility_bound": bound}
+    percent = {name: 100 * _share(*pair) for name, pair in shares.items()}
+    return {**measured, **yardsticks, **percent, **_of_mapping(outcome)}
+
+
 def _of_mapping(outcome: JobOutcome) -> dict[str, Any]:
     n_events = outcome.n_mapping_events
     mean_s = outcome.mapping_s / n_events if n_events else math.nan
     return {"mapping_events": n_events, "mapping_s": outcome.mapping_s, "mapping_event_s": mean_s}
-
-
-def _measured(case: Case, allocation: JobAllocation) -> dict[str, Any]:
-    """Every metric of an allocation, with the yardsticks of its world."""
-    from joulewise.simulate.jobs.measures import job_measures, maximum_utility
-
-    world = case.world.world
-    measured: dict[str, Any] = dict(job_measures(world, allocation))
-    most, bound = maximum_utility(world), _bound(case)
-    shares = {"utility_percent": (measured["utility"], most), "possible_percent": (measured["utility"], bound)}
-    yardsticks = {"maximum_utility": most, "utility_bound": bound}
-    return {**measured, **yardsticks, **{name: 100 * _share(*pair) for name, pair in shares.items()}}
 
 
 def _share(part: float, whole: float) -> float:

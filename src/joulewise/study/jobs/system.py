@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 from joulewise.study.jobs.policies import job_policies
 from joulewise.study.jobs.schedule import JobsKind
+from joulewise.study.kinds.conformance import PolicyCheck
 from joulewise.study.kinds.system import System
 
-SYSTEM = System("jobs", (JobsKind(),), {"job-policies": job_policies})
+
+def _check_policy(spec: str, folder: Path) -> Iterator[PolicyCheck]:
+    from joulewise.study.jobs.conformance import check_policy
+
+    return check_policy(spec, folder)
+
+
+SYSTEM = System("jobs", (JobsKind(),), {"job-policies": job_policies}, _check_policy)

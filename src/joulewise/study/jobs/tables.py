@@ -62,14 +62,14 @@ def jobs(scene: Scene, allocation: JobAllocation) -> pl.DataFrame:
     columns: dict[str, Any] = {
         "job": np.arange(world.n_jobs, dtype=np.int32),
         **({} if scene.trace is None else {"job_id": scene.trace.job_id}),
-        **({"job_type": _names(types.names, work.task_type)} if types.names else {}),
-        **{name: _names(label.names, label.codes) for name, label in world.jobs.labels.items()},
-        **{name: _names(tag.names, tag.codes) for name, tag in work.tags.items()},
+        **({"job_type": names_of(types.names, work.task_type)} if types.names else {}),
+        **{name: names_of(label.names, label.codes) for name, label in world.jobs.labels.items()},
+        **{name: names_of(tag.names, tag.codes) for name, tag in work.tags.items()},
         "arrival_s": work.arrival_s,
         "ready_s": allocation.ready_s,
-        "fate": _names(_FATES, allocation.fate),
+        "fate": names_of(_FATES, allocation.fate),
         "option": option,
-        "cluster": _names(world.clusters.names, cluster),
+        "cluster": names_of(world.clusters.names, cluster),
         "pstate": _chosen(types.pstate, option),
         "nodes": nodes,
         "cores": nodes * world.clusters.cores_per_node[cluster],
@@ -105,9 +105,9 @@ def pieces(scene: Scene, allocation: JobAllocation) -> pl.DataFrame:
         {
             "job": found.job,
             **({} if scene.trace is None else {"job_id": scene.trace.job_id[found.job]}),
-            **({"job_type": _names(types.names, world.jobs.work.task_type[found.job])} if types.names else {}),
+            **({"job_type": names_of(types.names, world.jobs.work.task_type[found.job])} if types.names else {}),
             "option": found.option,
-            "cluster": _names(world.clusters.names, types.cluster[found.option]),
+            "cluster": names_of(world.clusters.names, types.cluster[found.option]),
             "pstate": types.pstate[found.option],
             "nodes": types.nodes[found.option],
             "start_s": found.start_s,
@@ -218,8 +218,8 @@ def job_types(scene: Scene) -> pl.DataFrame:
         {
             "job_type": types.names,
             "starting_utility": traits.utility,
-            "priority": _names(PRIORITIES, traits.priority),
-            "urgency": _names(URGENCIES, traits.urgency),
+            "priority": names_of(PRIORITIES, traits.priority),
+            "urgency": names_of(URGENCIES, traits.urgency),
             "cores": traits.cores,
             "single_s": traits.single_s,
         }
@@ -233,7 +233,7 @@ def findings(trace: Trace) -> pl.DataFrame:
     return pl.DataFrame([found._asdict() for found in trace.findings])
 
 
-def _names(names: tuple[str, ...], codes: Any) -> pl.Series:
+def names_of(names: tuple[str, ...], codes: Any) -> pl.Series:
     """Codes as names, stored once each, though several codes may have one; null below 0."""
     import polars as pl
 

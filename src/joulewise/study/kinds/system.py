@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from joulewise.study.kinds.conformance import PolicyCheck
 from joulewise.study.kinds.kind import Kind
 
 
@@ -24,8 +26,10 @@ class System:
     """One system: its kinds of studies, which bring their sections, sources, columns, methods and templates.
 
     `lists` are further things that `joulewise list` lists and `joulewise explain` explains, such as policies.
+    `check_policy` holds a policy, named as in studies of a folder, against what is asked of all.
     """
 
     name: str
     kinds: tuple[Kind, ...]
     lists: Mapping[str, Callable[[], Sequence[Entry]]] = field(default_factory=dict)
+    check_policy: Callable[[str, Path], Iterable[PolicyCheck]] | None = None

@@ -13,6 +13,7 @@ from joulewise import units
 from joulewise.study.kinds.systems import all_sections
 from joulewise.study.parsing.study import Heading
 from joulewise.study.spec import parameters
+from joulewise.study.spec.report import REPORT, Shown
 from joulewise.study.spec.source import Section, Source
 from joulewise.study.spec.trials import TUNE
 from joulewise.study.spec.tuning import Tuning
@@ -22,6 +23,12 @@ _SHOWN: dict[str, Callable[[float], str]] = {
     "_j": units.energy,
     "_w": lambda value_w: f"{value_w:g} W",
 }
+
+_ASIDE: dict[str, tuple[type, str]] = {
+    TUNE: (Tuning, "values that trials of their own choose, before others judge them"),
+    REPORT: (Shown, "what the report shows"),
+}
+"""Sections that are no part of any point: what their keys are, and what they are for."""
 
 Json = dict[str, Any]
 
@@ -45,14 +52,14 @@ class StudyKey:
 def study_keys() -> tuple[StudyKey, ...]:
     """Every key of a study file, in the order in which a file has them."""
     heading = tuple(_keys_of("", "", Heading, is_swept=False))
-    tuning = tuple(_keys_of(f"{TUNE}.", "", Tuning, is_swept=False))
+    aside = (key for name, (owner, _) in _ASIDE.items() for key in _keys_of(f"{name}.", "", owner, is_swept=False))
     sections = (
         key
         for section in all_sections().values()
         for source in section.sources.values()
         for key in _keys_of(f"{section.name}.", _shown_source(section, source), source.parameters, is_swept=True)
     )
-    return (*heading, *_selector_keys(), *sections, *tuning)
+    return (*heading, *_selector_keys(), *sections, *aside)
 
 
 def json_schema() -> Json:
@@ -79,7 +86,7 @@ def json_schema() -> Json:
         "properties": {
             **{name: _or_text(_tidy(heading["properties"][name], default), name) for name, default in defaults.items()},
             **sections,
-            TUNE: _tuning_schema(),
+            **{name: _aside_schema(owner, summary) for name, (owner, summary) in _ASIDE.items()},
             "variant": {"type": "array", "items": variant, "minItems": 1},
         },
         "required": ["name"],
@@ -104,12 +111,11 @@ def _keys_of(prefix: str, source: str, owner: type, *, is_swept: bool) -> Iterat
         )
 
 
-def _tuning_schema() -> Json:
-    found = parameters.model_of(Tuning).model_json_schema()["properties"]
-    defaults = {key.path.partition(".")[2]: key.default for key in _keys_of(f"{TUNE}.", "", Tuning, is_swept=False)}
+def _aside_schema(owner: type, summary: str) -> Json:
+    found = parameters.model_of(owner).model_json_schema()["properties"]
+    defaults = {key.path: key.default for key in _keys_of("", "", owner, is_swept=False)}
     properties = {name: _tidy(value, defaults[name]) for name, value in found.items()}
-    description = "values that trials of their own choose, before others judge them"
-    return {"description": description, "type": "object", "properties": properties, "additionalProperties": False}
+    return {"description": summary, "type": "object", "properties": properties, "additionalProperties": False}
 
 
 def _selector_keys() -> Iterator[StudyKey]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import Field
 
@@ -25,16 +25,19 @@ from joulewise.study.parsing.ranges import draw, is_range, range_of
 from joulewise.study.spec import parameters
 from joulewise.study.spec.parameters import OrText
 from joulewise.study.spec.parts import Part, Point, WorldParts
+from joulewise.study.spec.report import REPORT, Shown
 from joulewise.study.spec.source import GOAL, SUPPLY, SYSTEM, WORKLOAD, Draw, Section, Source
 from joulewise.study.spec.trials import EXAMPLE, MOST_TRIALS, TUNE, UNTIL, Until, until_of
 from joulewise.study.spec.tuning import Tuning
 from joulewise.study.store.store import Owner
+from joulewise.visible import Visible
 
 MAX_RUNS = 1_000_000
 """No study may ask for more runs than this."""
 
 VARIANT = "variant"
 _TRIALS, _SAMPLES = "trials", "samples"
+Aside = TypeVar("Aside", Tuning, Shown)
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 
 
@@ -80,12 +83,12 @@ class Heading:
 
 
 @dataclass(frozen=True)
-class Study:
+class Study(Visible, looks="studies"):
     """A valid study: its kind and heading, its points in a fixed order, the swept columns and the text it came from.
 
     Where its trials stop by themselves, `until` says when, and the heading how many there are at most. Where values
-    are tuned, `tuning` says how, its keys being swept columns. `folder` is where the files it names are looked up;
-    `warnings` are what was odd in them, and no mistake.
+    are tuned, `tuning` says how, its keys being swept columns. `shown` is what the report shows. `folder` is where the
+    files it names are looked up; `warnings` are what was odd in them, and no mistake.
     """
 
     kind: Kind
@@ -98,6 +101,7 @@ class Study:
     warnings: tuple[Problem, ...] = ()
     until: Until | None = None
     tuning: Tuning | None = None
+    shown: Shown = field(default_factory=Shown)
 
     @property
     def name(self) -> str:
@@ -166,7 +170,7 @@ def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool
     parsed.check_kinds(combinations)
     parsed.check_samples()
     axes = _axes(combinations)
-    tuning = parsed.tuning(combinations, axes)
+    tuning, shown = parsed.tuning(combinations, axes), parsed.aside(REPORT, Shown)
     if parsed.has_sane_size(combinations, heading, tuning) and check_inputs:
         seed, trials = (heading.seed, heading.trials) if heading else (0, 1)
         parsed.check_inputs(combinations, Draw(seed, 0, folder), trials)
@@ -175,7 +179,17 @@ def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool
     points = itertools.chain.from_iterable(map(_points, combinations))
     kind, warnings = combinations[0].kind, tuple(dict.fromkeys(parsed.warnings))
     return Study(
-        kind, heading, tuple(points), axes, source, file_name, folder, warnings, until=parsed.until, tuning=tuning
+        kind,
+        heading,
+        tuple(points),
+        axes,
+        source,
+        file_name,
+        folder,
+        warnings,
+        parsed.until,
+        tuning,
+        shown or Shown(),
     )
 
 
@@ -247,7 +261,7 @@ class _ParsedFile:
     @cached_property
     def heading(self) -> Heading | None:
         """The heading; unknown keys at the top of the file are reported here."""
-        below = (*self.section_names, VARIANT, TUNE)
+        below = (*self.section_names, VARIANT, TUNE, REPORT)
         own = {key: value for key, value in self.raw.items() if key not in below}
         unknown = [key for key in own if key not in parameters.hints_of(Heading)]
         for key in unknown:
@@ -325,22 +339,27 @@ class _ParsedFile:
             found = f"found variants of the kinds {' and '.join(kinds)}"
             self.problems.append(Problem(where, found, "a study is of one kind", "make two studies of it"))
 
+    def aside(self, name: str, owner: type[Aside]) -> Aside | None:
+        """A section that is no part of any point, as the file has it or by default; None where something is wrong."""
+        place, given = f"{self.file_name}: {name}", self.raw.get(name, {})
+        if not isinstance(given, dict):
+            self.problems.append(Problem(place, "found a value", f"must be a section, [{name}]"))
+            return None
+        found, problems = parameters.read(owner, given, lambda key: f"{place}.{key}")
+        self.problems += problems
+        return cast(Aside | None, found)
+
     def tuning(self, combinations: list[_Combination], axes: Sequence[str]) -> Tuning | None:
         """What is tuned, and how, if anything is; keys are swept columns."""
         if TUNE not in self.raw or not combinations:
             return None
-        place, given = f"{self.file_name}: {TUNE}", self.raw[TUNE]
-        if not isinstance(given, dict):
-            self.problems.append(Problem(place, "found a value", f"must be a section, [{TUNE}]"))
-            return None
-        found, problems = parameters.read(Tuning, given, lambda key: f"{place}.{key}")
-        self.problems += problems
+        place, found = f"{self.file_name}: {TUNE}", self.aside(TUNE, Tuning)
         if found is None:
             return None
         kind, swept = combinations[0].kind, {_written(combinations, axis): axis for axis in axes}
         own = [axis for axis in axes if axis.startswith(f"{kind.section.name}.") and axis != kind.main_axis]
         self.problems += _misfits(found, place, kind, swept, own)
-        return cast(Tuning, replace(found, keys=tuple(swept[key] for key in found.keys if key in swept) or tuple(own)))
+        return replace(found, keys=tuple(swept[key] for key in found.keys if key in swept) or tuple(own))
 
     def check_samples(self) -> None:
         """Samples are drawn from ranges."""
@@ -507,7 +526,8 @@ def _misfits(tuning: Tuning, place: str, kind: Kind, swept: Mapping[str, str], o
     for key in tuning.keys:
         if key not in swept:
             problem = unknown_name(f"{place}.keys", key, swept)
-            yield replace(problem, advice=f"only what has several values can be tuned; {problem.advice}".rstrip("; "))
+            advice = f"only what has several values can be tuned: give it several, or a range; {problem.advice}"
+            yield replace(problem, advice=advice.rstrip("; "))
     if not tuning.keys and not own:
         found = f"found no swept key of [{kind.section.name}] but {kind.main}"
         yield Problem(place, found, "must have something to tune", "give a key several values, or name keys")
@@ -535,7 +555,7 @@ def _section_names(raw: Mapping[str, Any]) -> tuple[str, ...]:
     """The names of sections, those of installed packages too where the file has keys that nobody here knows."""
     variants = raw.get(VARIANT)
     places = [raw, *(place for place in (variants if isinstance(variants, list) else []) if isinstance(place, dict))]
-    keys = {key for place in places for key in place} - {VARIANT, TUNE, *parameters.hints_of(Heading)}
+    keys = {key for place in places for key in place} - {VARIANT, TUNE, REPORT, *parameters.hints_of(Heading)}
     return section_names(keys)
 
 

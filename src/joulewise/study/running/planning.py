@@ -19,6 +19,7 @@ from joulewise.study.parsing.study import Study
 from joulewise.study.spec.parts import Fingerprints, Part, WorldParts
 from joulewise.study.spec.run import Run
 from joulewise.study.spec.trials import FIRST_TUNING, MOST_TRIALS, stage_of
+from joulewise.study.store.keys import key_of, numbers_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -129,7 +130,7 @@ class Plan(Sequence[Run]):
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """The runs by their keys: `run`, `world`, `bound`, and whether details are to be kept (`keep`)."""
+        """The runs by the numbers of their keys: `run`, `world`, `bound`, and whether details are kept (`keep`)."""
         import polars as pl
 
         return pl.concat([self._tabled(*places) for places in zip(*map(_pieces, self.places), strict=True)])
@@ -208,7 +209,7 @@ class Plan(Sequence[Run]):
                 "bound": [way.bound for way in of_runs],
                 "keep": self._keeps(trial),
             }
-        )
+        ).with_columns(numbers_of("run", "world"))
 
     def _world_key(self, number: int, trial: int) -> str:
         world = self._worlds.items[number]
@@ -221,9 +222,9 @@ class Plan(Sequence[Run]):
         is_tabled = "table" in vars(self)  # else the keys of others are not needed
         rows = self.table[numbers] if is_tabled else self._tabled(points, self.places.trial[numbers])
         made = zip(rows.iter_rows(), points.tolist(), trials, files, strict=True)
-        for (key, world, bound, keep), point, trial, read in made:
-            stage = stage_of(trial) if study.tuning else ""
-            yield Run(key, world, study.points[point], study.heading.seed, trial, keep, bound, read, stage)
+        for (run, world, bound, keep), point, trial, read in made:
+            stage, seed = stage_of(trial) if study.tuning else "", study.heading.seed
+            yield Run(key_of(run), key_of(world), study.points[point], seed, trial, keep, bound, read, stage)
 
     def _files(self, point: int) -> tuple[tuple[str, str], ...]:
         """The files that the runs of a point read."""

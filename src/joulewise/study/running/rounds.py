@@ -41,5 +41,6 @@ def _told(runs: Plan, store: Store) -> pl.DataFrame:
     """What came out of these runs, all of which are stored, by the metrics that may decide."""
     keys = runs.table.select("run", "world")
     places = pl.DataFrame(runs.places._asdict(), {"point": pl.UInt32, "trial": pl.UInt32})
-    out = Stored(store).results(keys["run"].to_list(), ["status", *runs.study.deciding])
+    stored = Stored(store)
+    out = stored.results(stored.places(keys["run"]), ["status", *runs.study.deciding])
     return pl.concat([places, keys.drop("run"), out], how="horizontal")

@@ -19,7 +19,7 @@ from joulewise._version import __version__
 from joulewise.errors import InputError, Problem
 from joulewise.files import locked, remove_leftovers
 from joulewise.processes import available_cpus
-from joulewise.progress import CancelToken, Progress
+from joulewise.progress import CancelToken, Progress, usual_telling
 from joulewise.study.answers.results import Results
 from joulewise.study.parsing.study import Study
 from joulewise.study.running.engines.engine import Answer, Engine
@@ -50,24 +50,24 @@ def run_study(
     study: Study,
     folder: Path | str | None = None,
     workers: int | None = None,
-    on_progress: Callable[[Progress], None] = lambda _: None,
+    on_progress: Callable[[Progress], None] | None = None,
     cancel: CancelToken | None = None,
     engine: Engine | None = None,
 ) -> Results:
     """Run what is missing of a study in `workers` processes (all processors by default) and merge everything.
 
     The results are the same for any number of workers and any engine; where nothing changed since they were written,
-    nothing is written again. `on_progress` is called in this thread when runs finish. When
-    interrupted, or cancelled by `cancel`, finished runs are kept and the next call goes on from there. Raises Cancelled
-    then, and InputError when the folder belongs to something else or is being written, or when there is not so much
-    memory or disk.
+    nothing is written again. `on_progress` is called in this thread when runs finish; where it is not given, a notebook
+    shows a line. When interrupted, or cancelled by `cancel`, finished runs are kept and the next call goes on from
+    there. Raises Cancelled then, and InputError when the folder belongs to something else or is being written, or when
+    there is not so much memory or disk.
     """
     engine, cancel = engine or local_engine(workers), cancel or CancelToken()
     store = Store(Path(folder or default_folder(study)))
     store.check_owner(study.owner)
     with locked(store.folder):
         remove_leftovers(store.folder)
-        counter = _Counter(on_progress)
+        counter = _Counter(on_progress or usual_telling())
         runs, seconds = _all_computed(study, store, engine, counter, cancel)
         about = describe(study, store, runs, engine.place if counter.progress.n_done else "")
         if not counter.progress.n_done and store.holds(study.owner, runs.table["run"], about):

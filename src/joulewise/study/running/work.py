@@ -17,6 +17,7 @@ from joulewise.study.running.planning import Plan
 from joulewise.study.running.worker import Job
 from joulewise.study.spec.parts import Part, WorldParts
 from joulewise.study.spec.run import Run
+from joulewise.study.store.keys import numbers_of
 from joulewise.study.store.store import NO_BOUND, Store
 from joulewise.study.store.stored import Stored
 
@@ -138,11 +139,12 @@ class Work:
         """What must be there of runs that are done: the proofs of bounds, and details where they are kept."""
         import polars as pl
 
-        proven = done.join(self.store.proven(), left_on=["world", "bound"], right_on=["world", "kind"], how="semi")
+        bounds = self.store.proven().with_columns(numbers_of("world"))
+        proven = done.join(bounds, left_on=["world", "bound"], right_on=["world", "kind"], how="semi")
         yield pl.concat([done.filter(pl.col("bound") == NO_BOUND), proven]).select("run")
         for table in self.plan.study.kind.tables:
-            kept = pl.DataFrame({"run": _stems(self.store.folder / table)}, schema={"run": pl.String})
-            yield pl.concat([done.filter(~pl.col("keep")).select("run"), kept])
+            kept = pl.DataFrame({"run": _stems(self.store.folder / table)}, {"run": pl.String})
+            yield pl.concat([done.filter(~pl.col("keep")).select("run"), kept.select(numbers_of("run"))])
 
 
 def evenly(items: Sequence[Item], n: int = _ALL) -> list[Item]:

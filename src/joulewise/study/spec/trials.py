@@ -18,7 +18,7 @@ FIRST_TUNING = MOST_TRIALS
 """Trials that tune are numbered from here on: however many there are that judge, they are others."""
 STAGE, TUNE, JUDGE = "stage", "tune", "judge"
 """What trials are for: a column of runs, and what it holds."""
-UNTIL = r"^\s*until\s+(\d+(?:\.\d+)?)\s*%(?:\s*,?\s*at\s+most\s+(\d[\d_,]*))?\s*$"
+UNTIL = r"^\s*until\s+(-?\d+(?:\.\d+)?)\s*%(?:\s*,?\s*at\s+most\s+(\d[\d_,]*))?\s*$"
 """What the text of trials that stop by themselves looks like."""
 EXAMPLE = "until 0.5 %, at most 210"
 

@@ -42,9 +42,9 @@ def merge(
     merge_proofs(store)
     stored = Stored(store)
     with _aside(store.folder / _PIECES) as folder:
-        if unwanted := _written(_unwanted(stored, keys), folder / "earlier"):
+        if unwanted := _written(stored.others(keys), folder / "earlier"):
             store.sink_table(store.earlier_file, _newest(store.earlier_file, unwanted))
-        table = joined(_written(_wanted(stored, runs), folder / "runs"))
+        table = joined(_written(_wanted(stored, runs, stored.places(keys)), folder / "runs"))
         with store.replacing_table(store.runs_file, table.select(order(table.collect_schema().names()))):
             begin()
     for path in (*store.fragment_files(), store.journal_file):
@@ -103,22 +103,16 @@ def _written(pieces: Iterable[pl.DataFrame], folder: Path) -> list[pl.LazyFrame]
     return [pl.scan_parquet(path, glob=False) for path in paths]
 
 
-def _unwanted(stored: Stored, keys: pl.Series) -> Iterator[pl.DataFrame]:
-    """Rows that are to be set aside, and are not yet."""
-    for file, path in enumerate(stored.files):
-        if path != stored.store.earlier_file and not (rows := stored.others(keys, file)).is_empty():
-            yield rows
-
-
-def _wanted(stored: Stored, runs: Iterable[Run]) -> Iterator[pl.DataFrame]:
-    """The rows of the study: what is run, and what came out."""
+def _wanted(stored: Stored, runs: Iterable[Run], places: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """The rows of the study, whose runs are in these places: what is run, and what came out."""
     import polars as pl
 
-    left, there = iter(runs), stored.index.select("run")
-    while piece := list(islice(left, PIECE_ROWS)):
-        said = said_table(piece).join(there, on="run", how="semi", maintain_order="left")
-        if not said.is_empty():
-            yield pl.concat([said, stored.results(said["run"].to_list())], how="horizontal")
+    left = iter(runs)
+    for there in places.iter_slices(PIECE_ROWS):
+        is_there, piece = there["file"].is_not_null(), list(islice(left, PIECE_ROWS))
+        if is_there.any():
+            said = said_table(piece).filter(is_there)
+            yield pl.concat([said, stored.results(there.filter(is_there))], how="horizontal")
 
 
 def _newest(earlier: Path, unwanted: Sequence[pl.LazyFrame]) -> pl.LazyFrame:

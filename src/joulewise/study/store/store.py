@@ -18,6 +18,7 @@ from joulewise.files import is_leftover, sha256_of, write_atomic
 from joulewise.reading import parsed, read_any_object, read_object
 from joulewise.study.spec.run import Run
 from joulewise.study.store.folder import SCHEMA_VERSION, Folder
+from joulewise.study.store.keys import numbers_of
 from joulewise.study.store.proofs import BOUNDS_FOLDER, BoundFile, Told, bound_files, proof_in, tabled
 from joulewise.study.store.reading import Marker
 
@@ -163,7 +164,10 @@ class Store(Folder):
         marker = self.marker() or {}
         says = {key: value for key, value in details.items() if key not in OF_COMPUTING}
         is_same = self._holds_text(owner.source) and marker.items() >= {"is_finished": True, **says}.items()
-        return is_same and self.read_table(self.runs_file, ["run"])["run"].equals(runs)
+        if not is_same:
+            return False
+        with self.reading(self.runs_file) as rows:
+            return rows.select(numbers_of("run")).collect().to_series().equals(runs)
 
     def stamp(self) -> str:
         """What tells finished results from all others: a hash of their heading and their table of runs."""

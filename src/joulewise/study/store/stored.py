@@ -5,13 +5,16 @@ There is no index to be kept in step with the files: two of their columns are on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import ItemsView, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from joulewise.study.store.journal import journal_rows
+from joulewise.study.store.keys import numbers_of
 from joulewise.study.store.store import DONE, Store
 from joulewise.study.store.tables import joined, raw_table, results_of
 
@@ -41,7 +44,7 @@ class Stored:
         """Where the newest row of each run is: run, `file`, `row`, and whether it is `done`."""
         import polars as pl
 
-        schema = {"run": pl.String, "row": pl.UInt32, "file": pl.UInt32, "done": pl.Boolean}
+        schema = {"run": pl.UInt128, "row": pl.UInt32, "file": pl.UInt32, "done": pl.Boolean}
         found = [pl.DataFrame(schema=schema), *map(self._indexed, range(len(self.files)))]
         return pl.concat(found).unique("run", keep="last", maintain_order=True)
 
@@ -50,7 +53,7 @@ class Stored:
 
         keys = self._read(file, ["run", "status"])
         return keys.with_row_index("row").select(
-            "run", "row", file=pl.lit(file, pl.UInt32), done=pl.col("status").eq_missing(DONE)
+            numbers_of("run"), "row", file=pl.lit(file, pl.UInt32), done=pl.col("status").eq_missing(DONE)
         )
 
     def rows(self) -> pl.LazyFrame:
@@ -59,32 +62,43 @@ class Stored:
         tables = [store.scan(path) for path in self.files if path not in (store.earlier_file, store.journal_file)]
         return joined([*tables, newest.lazy()]).unique("run", keep="last", maintain_order=True)
 
-    def results(self, runs: Sequence[str], columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """What came out of these runs, which must be there, in their order, with a column for whatever one has.
+    def places(self, runs: pl.Series) -> pl.DataFrame:
+        """The `file` and the `row` of each of the runs with these keys, in their order; nothing where none is there."""
+        wanted = runs.alias("run").to_frame()
+        return wanted.join(self.index, on="run", how="left", maintain_order="left").select("file", "row")
+
+    def results(self, places: pl.DataFrame, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """What came out of the runs in these places, in their order, with a column for whatever one has.
 
         Or those of these columns that there are; `status` must be among them.
         """
         import polars as pl
 
-        wanted = pl.DataFrame({"run": runs}).with_row_index("at")
-        places = wanted.join(self.index, on="run", how="inner", maintain_order="left")
         parts = [
-            self._outcomes(int(file), columns)[there["row"]].with_columns(at=there["at"])
-            for (file,), there in places.partition_by("file", as_dict=True, maintain_order=True).items()
+            self._outcomes(int(file), there["row"], columns).with_columns(at=there["at"])
+            for (file,), there in _by_file(places.with_row_index("at"))
         ]
         return pl.concat(parts, how="diagonal_relaxed").sort("at").drop("at")
 
-    def others(self, runs: pl.Series, file: int) -> pl.DataFrame:
-        """The rows of a file that are the newest of their runs, and of none of these."""
-        import polars as pl
+    def others(self, runs: pl.Series) -> Iterator[pl.DataFrame]:
+        """The rows that are the newest of their runs, and of none with these keys, but for those set aside."""
+        others = self.index.join(runs.alias("run").to_frame(), on="run", how="anti", maintain_order="left")
+        for (file,), there in _by_file(others):
+            if self.files[file] != self.store.earlier_file:
+                yield self._rows(file, there["row"])
 
-        here = self.index.filter(pl.col("file") == file)
-        rows = here.join(runs.alias("run").to_frame(), on="run", how="anti", maintain_order="left")["row"]
-        return self._table(file)[rows]
-
-    def _outcomes(self, file: int, columns: Sequence[str] | None) -> pl.DataFrame:
-        table = self._table(file) if columns is None else self._read(file, columns)
+    def _outcomes(self, file: int, rows: pl.Series, columns: Sequence[str] | None) -> pl.DataFrame:
+        table = self._rows(file, rows) if columns is None else self._read(file, columns)[rows]
         return table.select(results_of(table.columns))
+
+    def _rows(self, file: int, rows: pl.Series) -> pl.DataFrame:
+        """Rows of a file; of a table of many, what lies between them is read, which is about as much."""
+        path, at = self.files[file], rows.to_numpy().astype(np.int64)
+        if path not in (self.store.runs_file, self.store.earlier_file):
+            return self._table(file)[rows]
+        with self.store.reading(path, must_be_sealed=False) as table:  # it was seen to be sealed when it was indexed
+            there: pl.DataFrame = table.slice(at.min(), int(np.ptp(at)) + 1).collect()
+        return there[at - int(at.min())]
 
     def _table(self, file: int) -> pl.DataFrame:
         """The table of a file; the last few are at hand."""
@@ -104,3 +118,8 @@ class Stored:
         if table.is_empty():  # it ends in its first line
             table = pl.DataFrame(schema=dict.fromkeys(columns or (), pl.String))
         return table if columns is None else table.select(name for name in columns if name in table.columns)
+
+
+def _by_file(places: pl.DataFrame) -> ItemsView[tuple[Any, ...], pl.DataFrame]:
+    """Places by the number of their file."""
+    return places.partition_by("file", as_dict=True, maintain_order=True).items()

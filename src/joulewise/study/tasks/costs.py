@@ -23,7 +23,9 @@ _RUN_S, _TASK_S, _EVENT_S = 0.02, 1.6e-6, 3e-6
 """What a run takes apart from mapping: at all, for each task, and for each mapping event."""
 _AT_ONCE_S = 5e-7
 """What it takes to map a task when it arrives."""
-_TOGETHER_S: Mapping[str, float] = {"greedy": 2.7e-6, "sufferage": 1.2e-5, "in-order": 1.2e-6, "at-random": 1e-5}
+_TOGETHER_S: Mapping[str, float] = {
+    "greedy": 2.7e-6, "sufferage": 1.2e-5, "in-order": 1.2e-6, "at-random": 1e-5, "assigned": 2e-4,
+}  # fmt: skip
 """What it takes to map a task with those that wait, by rule, with an event each minute and one P-state."""
 _RISING = 30.0
 """How much longer it takes where the values of those that wait may rise."""

@@ -106,7 +106,7 @@ class ManagedKind(Kind):
     def draws(self, decision: Part, folder: Path) -> bool:
         """Whether the policy draws machines."""
         policy = policy_of(decision.parameters.policy, folder)
-        return policy.picks is not None or policy.rule == "at-random"
+        return policy.picks is not None or policy.rule in ("at-random", "assigned")
 
     def identity_of(self, name: str) -> str | None:
         """What stands in keys for a heuristic of an installed package."""
@@ -170,16 +170,16 @@ class ManagedKind(Kind):
         broken = check_allocation(world, outcome.allocation, case.decision)
         if broken:
             raise JoulewiseError(f"the allocation breaks {count(len(broken), 'rule')}; the first: {broken[0]}")
-        return Outcome(_columns(case, outcome), lambda: _tables(world, outcome.allocation))
+        return Outcome(columns_of(outcome, _proof(case)), lambda: tables_of(world, outcome.allocation))
 
     def derived(self, case: Case, _row: Mapping[str, Any], stored: Tables) -> Outcome:
         """What follows from a stored allocation: all but the events at which it was made."""
         from joulewise.simulate.tasks.serial import Outcome as Simulated
 
         world, allocation = case.world, details.allocation_of(stored)
-        columns = _columns(case, Simulated(allocation, 0, 0, math.nan))
+        columns = columns_of(Simulated(world, allocation, 0, 0, math.nan), _proof(case))
         return Outcome(
-            {name: columns[name] for name in columns if name not in _EVENTS}, lambda: _tables(world, allocation)
+            {name: columns[name] for name in columns if name not in _EVENTS}, lambda: tables_of(world, allocation)
         )
 
     def judge_bound(self, case: Case) -> Iterator[str]:
@@ -235,19 +235,19 @@ def _check_fit(parts: WorldParts, managers: Sequence[Manager], asked: Candidates
     raise_if_any(dict.fromkeys(problems))
 
 
-def _columns(case: Case, outcome: Simulated) -> dict[str, Any]:
+def columns_of(outcome: Simulated, proof: Proof) -> dict[str, Any]:
     """Every metric of what a manager did, with the yardsticks of its world."""
     from joulewise.simulate.tasks.measures import measures
     from joulewise.worlds.heterogeneity import heterogeneity_metrics, tasks_per_day
 
-    metrics, proof = measures(case.world, outcome), _proof(case)
+    metrics, system = measures(outcome.world, outcome), outcome.world.system
     metrics["maximum_utility"], metrics["utility_bound"] = proof.maximum_utility, proof.utility_bound
     metrics |= _shares(metrics["utility"], proof.maximum_utility, proof.utility_bound)
-    system = case.world.system
     return {**metrics, **heterogeneity_metrics(system), "system_tasks_per_day": tasks_per_day(system)}
 
 
-def _tables(world: World, allocation: Allocation) -> Tables:
+def tables_of(world: World, allocation: Allocation) -> Tables:
+    """Every detail table of a run."""
     tables = {RECORDS: details.records(world, allocation), TRACES: details.trace(world, allocation)}
     return {**tables, **details.broken_tables(world, allocation)}
 

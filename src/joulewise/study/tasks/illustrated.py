@@ -103,11 +103,11 @@ def arrival_rates(day: ShownDay, n_types: int, *, special: bool) -> pl.DataFrame
 
 
 def arrivals_by_minute(day: ShownDay) -> pl.DataFrame:
-    """How many tasks arrive in each minute of the warm-up and the counted day: `at_h`, `tasks`."""
+    """How many tasks arrive in each minute of the warm-up and the counted day: `at_h`, `n`."""
     work = day.world.workload
     n_minutes = round(work.end_s / _MINUTE_S)
     tasks = np.bincount((work.arrival_s // _MINUTE_S).astype(np.int64), minlength=n_minutes)
-    return pl.DataFrame({"at_h": np.arange(n_minutes) / 60, "tasks": tasks[:n_minutes]})
+    return pl.DataFrame({"at_h": np.arange(n_minutes) / 60, "n": tasks[:n_minutes]})
 
 
 def queues_at(day: ShownDay, event_s: float) -> pl.DataFrame:

@@ -18,6 +18,7 @@ from joulewise.study.running.pace import pace
 from joulewise.study.running.planning import Plan, plan
 from joulewise.study.running.rounds import last_round
 from joulewise.study.spec.parts import Part
+from joulewise.study.store.keys import key_of, numbers_of
 from joulewise.study.store.store import FAILED, Store
 from joulewise.study.verifying.costs import costs_of
 from joulewise.study.verifying.drawing import Drawing, draw
@@ -113,7 +114,7 @@ class Verification:
         others = self.drawing.costs.join(self.drawing.drawn.select("at"), on="at", how="anti", maintain_order="left")
         kept, keys = kept_runs(self.results), self.runs.table["run"]
         for at in others["at"]:
-            run = keys[at]
+            run = key_of(keys[at])
             said = [*self.sight.lacking.get(at, ()), *(unsealed(self.results, run) if run in kept else ())]
             if said or at in self.sight.labels:
                 yield at, self._verdict(at, said, has_records=run in kept, is_drawn=False)
@@ -210,7 +211,7 @@ def _is_in(path: Path, places: Iterable[Path]) -> bool:
 def _planned(results: Results) -> Plan:
     """The runs of the stored study; InputError when the files it names are not those it was run with."""
     plans = (last_round(plan(results.study, has_gpu), results.told) for has_gpu in (None, False, True))
-    there = results.scan().select("run").collect()["run"]
+    there = results.scan().select(numbers_of("run")).collect().to_series()
     runs = next((runs for runs in plans if runs.table["run"].equals(there)), None)
     if runs is None:
         files = ", ".join(results.about["files"]) or "this version of Joulewise"

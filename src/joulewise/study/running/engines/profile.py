@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -70,6 +71,10 @@ class Profile:
             found.append(Problem("profile.processes", f"found {self.processes}", "must not be above cores"))
         if not _is_size(self.memory):
             found.append(Problem("profile.memory", f"found {self.memory!r}", 'must be a size, such as "16 GB"'))
+        networks = [name for _, name in socket.if_nameindex()]
+        if self.interface is not None and self.interface not in networks:
+            allowed = f"must be a network of this computer, which has {', '.join(networks)}"
+            found.append(Problem("profile.interface", f"found {self.interface!r}", allowed))
         return found
 
     @property

@@ -1,0 +1,61 @@
+"""`joulewise check-policy`: hold a policy of one's own against what holds of all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from joulewise.cli.codes import OUR_FAULT
+from joulewise.cli.output import AsJson, print_json, print_table, working
+
+if TYPE_CHECKING:
+    from joulewise.study.kinds.conformance import PolicyCheck
+
+
+def check_policy(
+    policy: Annotated[
+        str, typer.Argument(metavar="FILE:NAME", help="A file and the name of a policy in it.", show_default=False)
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Check a policy of your own on small worlds.
+
+    It is run on worlds from one task to 400, with limits and failures too. A check that fails names the smallest
+    world that shows it.
+    """
+    with working(f"Checking {policy}", quiet=as_json):
+        found = list(_checks(policy))
+    n_failed = sum(not check.passed for check in found)
+    if as_json:
+        print_json({"policy": policy, "passed": not n_failed, "checks": [_facts(check) for check in found]})
+    else:
+        print_table(f"{policy}: {len(found) - n_failed} of {len(found)} checks passed", [_row(one) for one in found])
+    if n_failed:
+        raise typer.Exit(OUR_FAULT)
+
+
+def _checks(spec: str) -> Iterable[PolicyCheck]:
+    """The checks of the first system that has such a policy; InputError of the first one where none has."""
+    from joulewise.errors import InputError
+    from joulewise.study.kinds.systems import all_systems
+
+    errors = []
+    for system in all_systems():
+        if system.check_policy is not None:
+            try:
+                return list(system.check_policy(spec, Path()))
+            except InputError as error:
+                errors.append(error)
+    raise errors[0]
+
+
+def _facts(check: PolicyCheck) -> dict[str, Any]:
+    return {**vars(check), "passed": check.passed}
+
+
+def _row(check: PolicyCheck) -> dict[str, Any]:
+    shown = f"{check.shown_by}: {check.problem}" if check.problem else ""
+    return {"check": check.check, "says": check.says, "verdict": "fails" if shown else "passes", "shown by": shown}

@@ -1,0 +1,1 @@
+"""How objects show themselves: key figures, tables, and figures by the code of reports."""

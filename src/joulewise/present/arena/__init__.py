@@ -1,0 +1,1 @@
+"""How policies stand in the arena: tables, figures and the page."""

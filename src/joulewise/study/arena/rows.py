@@ -1,0 +1,50 @@
+"""What came out for policies on a set of worlds: a row for each policy, world and trial."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from joulewise.study.answers.results import Results
+
+N_SLICES = 8
+_DAY_S = 86_400.0
+_SLICE_S = _DAY_S / N_SLICES
+RUN = ("policy", "world", "trial")
+"""What tells rows of a set apart."""
+ROWS = pl.Schema({
+    "policy": pl.String(), "world": pl.String(), "trial": pl.Int64(), "utility": pl.Float64(),
+    "utility_bound": pl.Float64(), "slices": pl.List(pl.Float64), "event_ms": pl.Float64(), "error": pl.String(),
+})  # fmt: skip
+"""The columns: `slices` are the percent of the bound that were earned in each three hours of the day, `event_ms` what a
+mapping event took, and `error` why there is no result."""
+OF_COMPUTER = "event_ms"
+"""The column that measures the computer."""
+_EARNED = "utility_cumulative"
+
+
+def rows_of(results: Results) -> pl.DataFrame:
+    """The rows of results of a set."""
+    kind = results.study.kind
+    (table,) = (column.table for column in kind.columns if column.name == _EARNED)
+    there = results.runs.lazy()
+    missing = [pl.lit(None).alias(name) for name in _CAME_OUT if name not in results.columns]
+    earned = results.details(table).lazy().group_by("run").agg(slices=_gains(results, table))
+    rows = there.with_columns(missing).join(earned, on="run", how="left", maintain_order="left")
+    share = pl.when(pl.col("utility_bound") > 0).then(100 / pl.col("utility_bound"))
+    event_ms = 1e3 * pl.col("mapping_s") / pl.col("mapping_events")
+    return rows.select(
+        policy=kind.main_axis, world="variant", trial="trial", utility="utility", utility_bound="utility_bound",
+        slices=pl.col("slices") * share, event_ms=event_ms.fill_nan(None), error="error",
+    ).cast(ROWS).collect()  # fmt: skip
+
+
+_CAME_OUT = ("utility", "utility_bound", "mapping_s", "mapping_events")
+
+
+def _gains(results: Results, table: str) -> pl.Expr:
+    """The utility that a run earned in each slice of the day, summed over days."""
+    has_steps = (table, "step_s") in [(column.table, column.name) for column in results.study.kind.columns]
+    ends = (pl.col("at_s") + (pl.col("step_s") if has_steps else 0.0)) % _DAY_S
+    gain = pl.col(_EARNED).diff().fill_null(pl.col(_EARNED))
+    at = ((ends / _SLICE_S).ceil() - 1) % N_SLICES
+    return pl.concat_list(gain.filter(at == number).sum() for number in range(N_SLICES))

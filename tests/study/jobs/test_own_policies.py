@@ -1,0 +1,88 @@
+"""Policies for parallel jobs of a user's own, in studies: on workers, verified, checked, and failing alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from joulewise.study import run_study, verify
+from joulewise.study.jobs.conformance import check_policy, renamed, small_job_world
+from joulewise.study.kinds.conformance import CHECKS
+from tests.strategies.small_jobs import logged_study
+
+FILE = '''
+import joulewise as jw
+
+N = []
+
+
+@jw.jobs.policy()
+def greedy_fit(event):
+    """Whoever fits, one after the other."""
+    for job, option in zip(*event.choices):
+        if event.earliest_s(job, option)[0] == event.now_s:
+            event.start(job, option)
+            break
+
+
+@jw.jobs.policy()
+def broken(event):
+    if event.number == 1:
+        return event.job[[0, 0]], 99
+
+
+@jw.jobs.policy()
+def forgetful(event):
+    """Counts over all runs."""
+    N.append(event.number)
+    rows = [row for row, s in enumerate(event.earliest_s(*event.choices)) if s == event.now_s]
+    if rows:
+        row = rows[len(N) % len(rows)]
+        return tuple(column[row] for column in event.choices)
+'''
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "mine.py").write_text(FILE)
+    return tmp_path
+
+
+def test_runs_fail_alone_on_workers_and_the_others_are_verified(folder: Path) -> None:
+    policies = '["easy", "mine.py:greedy_fit", "mine.py:broken"]'
+    study = logged_study(folder, lambda text: text.replace('["easy", "conservative"]', policies))
+    results = run_study(study, folder / "out", 2)
+    rows = {row["scheduler.policy"]: row for row in results.runs.iter_rows(named=True)}
+    assert {name: row["status"] for name, row in rows.items()} == {
+        "easy": "done", "mine.py:greedy_fit": "done", "mine.py:broken": "failed",
+    }  # fmt: skip
+    error = str(rows["mine.py:broken"]["error"])
+    assert "policy broken, event 1 at 10 s: returned (array([0, 0]), 99); found job 0 with option 99" in error
+    verdicts = verify(results.folder, code=folder)
+    assert {problem for verdict in verdicts for problem in verdict.problems if "failed" not in problem} == set()
+
+
+def test_a_policy_that_conforms_passes_all_checks(folder: Path) -> None:
+    found = list(check_policy("mine.py:greedy_fit", folder))
+    assert [check.check for check in found if not check.passed] == []
+    assert [check.check for check in found] == [*CHECKS, "workers"]
+
+
+@pytest.mark.parametrize(
+    ("name", "checks"), [("broken", ["runs"]), ("forgetful", ["deterministic", "stateless", "names"])]
+)
+def test_a_policy_that_does_not_conform_is_told_by_the_smallest_world(
+    name: str, checks: list[str], folder: Path
+) -> None:
+    failed = [check for check in check_policy(f"mine.py:{name}", folder) if not check.passed]
+    assert set(checks) <= {check.check for check in failed}
+    assert all("jobs" in check.shown_by for check in failed)
+
+
+def test_small_worlds_have_other_names_and_the_same_numbers() -> None:
+    world = small_job_world(5)
+    other = renamed(world)
+    assert set(world.clusters.names).isdisjoint(other.clusters.names)
+    np.testing.assert_array_equal(world.types.time_s, other.types.time_s)
