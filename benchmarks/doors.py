@@ -1,8 +1,10 @@
-"""A researcher's own policies: plain Python, and a whole event compiled, beside the built-in one that does the same."""
+"""A researcher's own policies: plain Python, and a whole event compiled, beside the built-in one that does the same;
+and steps of an environment."""
 
 from __future__ import annotations
 
 import heapq
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -262,6 +264,26 @@ def _fastest(world: Any, of: Policy, repeats: int) -> Outcome:
     return min((simulate(world, Manager(of, THRESHOLD)) for _ in range(repeats)), key=lambda done: done.mapping_s)
 
 
+def gym(case: Case) -> dict[str, float]:
+    """Steps of a processor second in an environment, of days whose first allowed action is taken each time."""
+    import gymnasium
+
+    import joulewise.gym
+
+    env = gymnasium.make(joulewise.gym.TASKS, disable_env_checker=True)
+    days = [_steps_per_s(env, case.seed + day) for day in range(1 if case.smoke else 5)]
+    return {"gym.steps_per_s": max(days)}
+
+
+def _steps_per_s(env: Any, day: int) -> float:
+    _, info = env.reset(seed=day)
+    is_over, n, began_s = False, 0, time.process_time()
+    while not is_over:
+        _, _, is_over, _, info = env.step(int(info["action_mask"].argmax()))
+        n += 1
+    return n / (time.process_time() - began_s)
+
+
 def of_jobs(case: Case) -> dict[str, float]:
     """Seconds of a log of 5,000 jobs with EASY in plain Python, and whether jobs start as with the built-in one."""
     one = np.ones(1, np.int64)
@@ -281,12 +303,13 @@ def of_jobs(case: Case) -> dict[str, float]:
 
 SUBJECT = Subject(
     "doors",
-    {"python": python, "compiled": compiled, "jobs": of_jobs, "looks": looks},
+    {"python": python, "compiled": compiled, "jobs": of_jobs, "gym": gym, "looks": looks},
     (
         Bar("a day of 50,000 tasks, Max-Max UPT in plain Python, in s", "python.day_s", "at most", 30),
         Bar("it assigns what the built-in one does", "python.same_assignments", "at least", 1),
         Bar("the compiled policy over the built-in one", "compiled.over_built_in", "at most", 2),
         Bar("it assigns what the built-in one does, compiled", "compiled.same_assignments", "at least", 1),
+        Bar("steps of an environment in a processor second", "gym.steps_per_s", "at least", 10_000),
         Bar("a log of 5,000 jobs, EASY in plain Python, in s", "jobs.log_s", "at most", 10),
         Bar("it starts jobs when the built-in one does", "jobs.same_starts", "at least", 1),
         *OF_LOOKS,

@@ -32,7 +32,7 @@ SYSTEMS = ("tasks", "jobs", "bags", "assignments", "facility")
 FRONT_DOOR = tuple(PACKAGE / f"{name}.py" for name in ("__init__", "__main__", *SYSTEMS))
 ROOM_SOURCES = [path for path in SOURCES if path not in FRONT_DOOR]
 
-HEAVY = ("altair", "fastapi", "highspy", "numba", "polars", "pydantic", "rich", "scipy", "typer")
+HEAVY = ("altair", "fastapi", "gymnasium", "highspy", "numba", "polars", "pydantic", "rich", "scipy", "typer")
 LATE = ("altair", "highspy", "polars", "pydantic")
 """What the model and the kernels must not need, so that a worker on another machine can do without."""
 

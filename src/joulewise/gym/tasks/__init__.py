@@ -1,0 +1,1 @@
+"""Days of serial tasks as an environment."""
