@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import joulewise as jw
 from joulewise.present.gallery import described
 from tests.strategies.sources import PACKAGE
 from tests.test_project import ROOT
@@ -73,3 +76,15 @@ def test_every_figure_has_a_small_picture() -> None:
     pictures = {path.stem: path.stat().st_size for path in (ROOT / "docs" / "images" / "figures").iterdir()}
     assert set(pictures) == {figure.name for figure in described()}
     assert sum(pictures.values()) < 1_000_000
+
+
+def test_the_converter_of_batsim_workloads_works(tmp_path: Path) -> None:
+    page = text_of(ROOT / "docs" / "how-to" / "coming-from" / "batsim.md")
+    block = dict(re.findall(r"```(json|python|toml)\n(.*?)```", page, re.DOTALL))
+    (tmp_path / "workload.json").write_text(block["json"], encoding="utf-8")
+    (tmp_path / "from-batsim.toml").write_text(block["toml"], encoding="utf-8")
+    subprocess.run([sys.executable, "-c", block["python"], "workload.json"], cwd=tmp_path, check=True)
+    system = jw.jobs.read_clusters(jw.jobs.ClusterTables(clusters="clusters.csv"), tmp_path)
+    system, jobs = jw.jobs.read(jw.jobs.Table(jobs="jobs.csv"), system, tmp_path)
+    assert (system.clusters.names, jobs.n_jobs) == (("hosts",), 4)
+    jw.read_study(tmp_path / "from-batsim.toml")
