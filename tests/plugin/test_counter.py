@@ -216,6 +216,6 @@ def test_a_broken_list_concerns_that_list_only(
 def test_a_page_that_cannot_be_used_is_told_of(install: Callable[[str, str], None], capsys: Capture) -> None:
     points = "[joulewise.pages]\nmine = broken_package:NOTHING\nmanaged = broken_package:PAGE\n"
     install("from joulewise.present.page import Page\nPAGE = Page()\n", points)
-    rows = {row["name"]: row["title"] for row in rows_of("figures", capsys)}
+    rows = {row["name"]: row["shows"] for row in rows_of("figures", capsys)}
     assert "cannot be loaded" in rows["page 'mine' of the package 'broken-package'"]
     assert "'managed' has a page already" in rows["page 'managed' of the package 'broken-package'"]

@@ -54,7 +54,7 @@ def arena(
     workers: Annotated[int | None, typer.Option(help="Processes; as many as processors if left out.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare a policy with the published ones and ours on the same worlds.
+    """Compare a policy with the published ones and ours.
 
     A policy for tasks meets sets of tasks, one for jobs sets of jobs. Its share of the proven bound is told with
     intervals, its place among all policies with ties, and each world with the best of the others. What came out is

@@ -62,7 +62,7 @@ def new(
         typer.Option(metavar="NAME", help="One of `joulewise list examples`, with the files that it names."),
     ] = None,
 ) -> None:
-    """Write a commented study or plan, or an example, to start from."""
+    """Write a commented study, plan or example."""
     from joulewise.errors import InputError, Problem, raise_if_any
     from joulewise.files import write_atomic
 

@@ -137,7 +137,7 @@ def test_a_file_may_build_on_its_own_helpers(tmp_path: Path) -> None:
         ("fails.py", r"could not load .*fails\.py: ZeroDivisionError: division by zero; fix the file"),
         (
             "parameters.py",
-            r"parameters\.py: heuristic f: found the parameters \(utility, wait_s\); must be \(utility, completion_s",
+            r"parameters\.py: heuristic f: found the parameters \(utility, wait\); must be \(utility, completion_s",
         ),
         ("mode.py", "heuristic mode: found 'btch'; must be one of immediate, batch; did you mean 'batch'"),
     ],
@@ -149,7 +149,7 @@ def test_mistakes_are_told(tmp_path: Path, spec: str, said: str) -> None:
         "mixed.py": GOOD_FILE + "def g(): pass",
         "broken.py": "def f(:",
         "fails.py": "1 / 0",
-        "parameters.py": "import joulewise\n@joulewise.heuristic()\ndef f(utility, wait_s): return utility",
+        "parameters.py": "import joulewise\n@joulewise.heuristic()\ndef f(utility, wait): return utility",
         "mode.py": "import joulewise\njoulewise.heuristic(mode='btch')",
     }
     for name, text in files.items():
