@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from joulewise.looks.evolutions import evolution_look
-from joulewise.looks.look import Facts, Look, whole
+from joulewise.looks.look import Facts, Look, table_of, whole
 from joulewise.units import count, energy
 
 if TYPE_CHECKING:
@@ -32,9 +32,7 @@ def _assignment_facts(assignment: Assignment) -> Facts:
 
 
 def _assignment_tables(assignment: Assignment) -> Tables:
-    import polars as pl
-
-    return {"tasks": pl.DataFrame({name: getattr(assignment, name) for name in ("machine", "pstate", "order")})}
+    return {"tasks": table_of(assignment, "machine", "pstate", "order")}
 
 
 def _chance_facts(chances: Chances) -> Facts:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from joulewise.looks.arrivals import arrival_pictures
-from joulewise.looks.look import Facts, Look, known, of_one, percent, whole
+from joulewise.looks.look import Facts, Look, counted, known, of_one, percent, table_of, whole
 from joulewise.units import count, duration, energy, power
 
 if TYPE_CHECKING:
@@ -106,16 +106,11 @@ def _world_pictures(world: JobWorld) -> Pictures:
 def _allocation_facts(allocation: JobAllocation) -> Facts:
     from joulewise.model.jobs import Fate
 
-    counts = np.bincount(allocation.fate, minlength=len(Fate))
-    told = {fate.name.lower(): f"{counts[fate]:,}" for fate in Fate if counts[fate]}
-    return {"jobs": f"{allocation.fate.size:,}", **told}
+    return {"jobs": f"{allocation.fate.size:,}", **counted(allocation.fate, Fate)}
 
 
 def _allocation_tables(allocation: JobAllocation) -> Tables:
-    import polars as pl
-
-    names = ("option", "start_s", "end_s", "ready_s", "fate")
-    return {"jobs": pl.DataFrame({name: getattr(allocation, name) for name in names})}
+    return {"jobs": table_of(allocation, "option", "start_s", "end_s", "ready_s", "fate")}
 
 
 def _outcome_facts(outcome: JobOutcome) -> Facts:

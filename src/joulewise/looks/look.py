@@ -5,8 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from joulewise.errors import InputError, Problem, printable, unknown_name
 from joulewise.visible import ALONE, Visible, look_of
@@ -145,6 +149,19 @@ def first(named: Mapping[str, Any]) -> Any:
 def known(form: Callable[[float], str], value: float) -> str:
     """A number in words; nothing where it is not known or has no end."""
     return form(value) if math.isfinite(value) else ""
+
+
+def counted(codes: NDArray[Any], names: type[IntEnum]) -> Facts:
+    """How many there are of each of these codes, but for those of which there are none."""
+    counts = np.bincount(codes, minlength=len(names))
+    return {each.name.lower(): f"{counts[each]:,}" for each in names if counts[each]}
+
+
+def table_of(shown: object, *names: str) -> pl.DataFrame:
+    """These arrays of an object as a table."""
+    import polars as pl
+
+    return pl.DataFrame({name: getattr(shown, name) for name in names})
 
 
 def whole(value: float) -> str:

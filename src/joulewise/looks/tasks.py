@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from joulewise.looks.arrivals import arrival_pictures
-from joulewise.looks.look import Facts, Look, known, of_one, whole
+from joulewise.looks.look import Facts, Look, counted, known, of_one, table_of, whole
 from joulewise.units import count, duration, energy, power
 
 if TYPE_CHECKING:
@@ -116,16 +116,11 @@ def _world_pictures(world: World) -> Pictures:
 def _allocation_facts(allocation: Allocation) -> Facts:
     from joulewise.model.allocation import Status
 
-    counts = np.bincount(allocation.status, minlength=len(Status))
-    told = {status.name.lower(): f"{counts[status]:,}" for status in Status if counts[status]}
-    return {"tasks": f"{allocation.n_tasks:,}", **told}
+    return {"tasks": f"{allocation.n_tasks:,}", **counted(allocation.status, Status)}
 
 
 def _allocation_tables(allocation: Allocation) -> Tables:
-    import polars as pl
-
-    names = ("machine", "pstate", "start_s", "end_s", "status")
-    return {"tasks": pl.DataFrame({name: getattr(allocation, name) for name in names})}
+    return {"tasks": table_of(allocation, "machine", "pstate", "start_s", "end_s", "status")}
 
 
 def _outcome_facts(outcome: Outcome) -> Facts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -13,6 +13,7 @@ Ints: TypeAlias = NDArray[np.int32]
 Counts: TypeAlias = NDArray[np.int64]
 Codes: TypeAlias = NDArray[np.int8]
 Bools: TypeAlias = NDArray[np.bool_]
+Element = TypeVar("Element", bound=np.generic)
 
 
 def frozen(values: ArrayLike, dtype: DTypeLike) -> NDArray[Any]:
@@ -20,6 +21,13 @@ def frozen(values: ArrayLike, dtype: DTypeLike) -> NDArray[Any]:
     array = np.array(values, dtype=dtype, order="C")
     array.setflags(write=False)
     return array
+
+
+def seen(values: NDArray[Element]) -> NDArray[Element]:
+    """A view of an array that nobody can write to."""
+    view = values.view()
+    view.setflags(write=False)
+    return view
 
 
 def freeze_fields(instance: object, dtypes: Mapping[str, DTypeLike]) -> None:

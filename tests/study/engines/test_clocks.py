@@ -39,11 +39,6 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     return read_study(path)
 
 
-@pytest.fixture(scope="module")
-def expected(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return run_study(study, tmp_path_factory.mktemp("expected"), 1).folder
-
-
 @pytest.fixture
 def _jumping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes that are started from now on have such a clock."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from joulewise.study import Dask, Study, read_study, run_study
 from tests.strategies.calling import started
-from tests.strategies.dask_cluster import DaskCluster, dask_cluster
+from tests.strategies.dask_cluster import DaskCluster
 from tests.strategies.same import assert_same_records
 from tests.strategies.small import QUICKLY, TEXT, n_kept
 
@@ -26,17 +25,6 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     path = tmp_path_factory.mktemp("study") / "study.toml"
     path.write_text('keep = "all"\n' + QUICKLY + TEXT.replace("trials = 2", f"trials = {TRIALS}"))
     return read_study(path)
-
-
-@pytest.fixture(scope="module")
-def expected(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return run_study(study, tmp_path_factory.mktemp("expected"), 1).folder
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
-    with dask_cluster(tmp_path_factory.mktemp("cluster"), 2) as found:
-        yield found
 
 
 def disturb(study: Study, cluster: DaskCluster, out: Path, seed: int) -> None:

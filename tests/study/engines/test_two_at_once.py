@@ -13,7 +13,7 @@ import pytest
 
 from joulewise.study import Dask, Study, read_study, run_study
 from tests.strategies.calling import started
-from tests.strategies.dask_cluster import DaskCluster, dask_cluster
+from tests.strategies.dask_cluster import DaskCluster
 from tests.strategies.same import assert_same_records
 from tests.strategies.small import QUICKLY, TEXT, n_kept
 
@@ -33,17 +33,6 @@ def study_in(folder: Path, seed: int, trials: int = 60) -> Study:
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     return study_in(tmp_path_factory.mktemp("studies") / "one", 1)
-
-
-@pytest.fixture(scope="module")
-def expected(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return run_study(study, tmp_path_factory.mktemp("expected"), 1).folder
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
-    with dask_cluster(tmp_path_factory.mktemp("cluster"), 2) as found:
-        yield found
 
 
 def options(engine: str, cluster: DaskCluster) -> tuple[str, ...]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from joulewise.errors import InputError, Problem
 from joulewise.kernels.jobs import assigned
@@ -16,10 +16,8 @@ from joulewise.kernels.jobs.layout import JobOptions
 from joulewise.kernels.jobs.run import JobState
 from joulewise.kernels.jobs.state import HELD, HORIZON, LAST, QUEUED
 from joulewise.kernels.ledger import HOUR_S, NOW
-from joulewise.model.arrays import Bools, Counts, Floats, Ints
+from joulewise.model.arrays import Bools, Counts, Floats, Ints, seen
 from joulewise.model.jobs import JobWorld
-
-Element = TypeVar("Element", bound=np.generic)
 
 START = ("job", "option")
 """The columns of what is started."""
@@ -111,32 +109,32 @@ class JobEvent:
     def job(self) -> Counts:
         """The numbers of those that wait, in the order in which they were ready, then by number."""
         site = self._state.site
-        return _seen(site.queue[: site.counts[QUEUED]].copy())
+        return seen(site.queue[: site.counts[QUEUED]].copy())
 
     @cached_property
     def job_type(self) -> Ints:
         """The type of each."""
-        return _seen(self.world.jobs.work.task_type[self.job])
+        return seen(self.world.jobs.work.task_type[self.job])
 
     @cached_property
     def arrival_s(self) -> Floats:
         """When each came."""
-        return _seen(self.world.jobs.work.arrival_s[self.job])
+        return seen(self.world.jobs.work.arrival_s[self.job])
 
     @cached_property
     def ready_s(self) -> Floats:
         """When each could have started: when it came, or later where it waited for another job."""
-        return _seen(self._state.plan.ready_s[self.job])
+        return seen(self._state.plan.ready_s[self.job])
 
     @property
     def waited_s(self) -> Floats:
         """How long each has been ready."""
-        return _seen(self.now_s - self.ready_s)
+        return seen(self.now_s - self.ready_s)
 
     def label(self, name: str) -> Ints:
         """Whom or what each belongs to, such as its "user", as a number; -1 where that is not known."""
         label = self.world.jobs.labels.get(name)
-        return _seen(np.full(self.job.size, -1, np.int32) if label is None else label.codes[self.job])
+        return seen(np.full(self.job.size, -1, np.int32) if label is None else label.codes[self.job])
 
     def utility(self, completion_s: ArrayLike, job: ArrayLike | None = None) -> Floats:
         """What jobs (those that wait, row by row) earn when completed at these instants."""
@@ -150,7 +148,7 @@ class JobEvent:
     def options(self) -> JobOptions:
         """The table of options: cluster, P-state, nodes, planned time, power and energy of each; no true times."""
         options: Any = self._state.facts.options
-        return JobOptions(*(_seen(column) for column in options._replace(time_s=options.planned_s)))
+        return JobOptions(*(seen(column) for column in options._replace(time_s=options.planned_s)))
 
     @property
     def limit_s(self) -> Floats:
@@ -164,7 +162,7 @@ class JobEvent:
         n = np.diff(first)[self.job_type]
         before = np.cumsum(n) - n
         option = np.arange(n.sum()) - np.repeat(before, n) + np.repeat(first[self.job_type], n)
-        return Choices(_seen(np.repeat(self.job, n)), _seen(option))
+        return Choices(seen(np.repeat(self.job, n)), seen(option))
 
     def earliest_s(self, job: ArrayLike, option: ArrayLike) -> Floats:
         """When jobs could start with these options, each if it were the next; infinite where a limit forbids it."""
@@ -180,7 +178,7 @@ class JobEvent:
     @property
     def n_free(self) -> Counts:
         """The nodes of each that are free now."""
-        return _seen(np.array([self.profile(r).n_free[0] for r in range(self.n_nodes.size)]))
+        return seen(np.array([self.profile(r).n_free[0] for r in range(self.n_nodes.size)]))
 
     @property
     def n_up(self) -> Counts:
@@ -189,7 +187,7 @@ class JobEvent:
         known = outages.is_planned | (outages.start_s <= self.now_s)
         is_out = known & (outages.start_s <= self.now_s) & (self.now_s < outages.end_s)
         out = np.bincount(outages.cluster[is_out], outages.out[is_out], self.n_nodes.size)
-        return _seen(self.n_nodes - out.astype(np.int64))
+        return seen(self.n_nodes - out.astype(np.int64))
 
     def profile(self, cluster: int) -> Profile:
         """How many nodes of a cluster are free from now on, less those that are held ahead."""
@@ -197,7 +195,7 @@ class JobEvent:
         size = book.size[cluster]
         first = int(np.searchsorted(book.time_s[cluster, :size], self.now_s, "right")) - 1
         time_s = np.maximum(book.time_s[cluster, first:size], self.now_s)
-        return Profile(_seen(time_s), _seen(book.free[cluster, first:size].copy()))
+        return Profile(seen(time_s), seen(book.free[cluster, first:size].copy()))
 
     @property
     def running(self) -> JobRuns:
@@ -213,7 +211,7 @@ class JobEvent:
 
     def _runs(self, job: Counts, end_s: Floats) -> JobRuns:
         plan = self._state.plan
-        return JobRuns(_seen(job), _seen(plan.option[job]), _seen(plan.start_s[job]), _seen(end_s[job]))
+        return JobRuns(seen(job), seen(plan.option[job]), seen(plan.start_s[job]), seen(end_s[job]))
 
     @cached_property
     def past(self) -> JobPast:
@@ -318,10 +316,3 @@ _REASONS: dict[int, Callable[[JobEvent, int, int], tuple[str, str]]] = {
     assigned.NO_NODES: _no_nodes,
 }
 """Why a start is impossible, and what to do, by what became of it."""
-
-
-def _seen(values: NDArray[Element]) -> NDArray[Element]:
-    """A view of an array that nobody can write to."""
-    view = values.view()
-    view.flags.writeable = False
-    return view

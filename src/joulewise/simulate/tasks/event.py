@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from joulewise.errors import InputError, Problem
 from joulewise.kernels.layout import NOBODY
 from joulewise.kernels.ledger import HOUR_S, NOW
 from joulewise.kernels.tasks import assigned
 from joulewise.kernels.tasks.state import EFFECT, HORIZON, LAST, ManagedState, ManagedWorld
-from joulewise.model.arrays import Bools, Codes, Counts, Floats, Ints
+from joulewise.model.arrays import Bools, Codes, Counts, Floats, Ints, seen
 from joulewise.model.world import World
-
-Element = TypeVar("Element", bound=np.generic)
 
 _place_all: Any = assigned.place_all
 
@@ -249,10 +247,3 @@ def filled_of(setting: ManagedWorld, state: ManagedState) -> Bools:
     """Which machines will take nothing more before the next event; none, where only the truth could say."""
     filled = state.machines.filled
     return filled if setting.rules.is_certain else np.zeros(filled.size, np.bool_)
-
-
-def seen(values: NDArray[Element]) -> NDArray[Element]:
-    """A view of an array that nobody can write to."""
-    view = values.view()
-    view.flags.writeable = False
-    return view

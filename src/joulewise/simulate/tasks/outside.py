@@ -10,11 +10,12 @@ import numpy as np
 from joulewise.errors import Problem, raise_if_any
 from joulewise.kernels.tasks.outside import NO_ANSWER, Nobody, Outside, Sight, Valuer
 from joulewise.kernels.tasks.state import EFFECT, HORIZON, LAST, ManagedState, ManagedWorld
+from joulewise.model.arrays import seen
 from joulewise.model.world import World
 from joulewise.policies.own import Own
 from joulewise.policies.tasks.compile import compiled, compiled_policy
 from joulewise.policies.tasks.policy import Policy
-from joulewise.simulate.tasks.event import filled_of, impossible_problem, place_of, seen
+from joulewise.simulate.tasks.event import filled_of, impossible_problem, place_of
 
 _N_MEMORIES = 4
 
