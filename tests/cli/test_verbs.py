@@ -260,7 +260,7 @@ def test_verify_claims_no_more_than_was_drawn(
     small_results: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("joulewise.study.verifying.drawing.SHORT_S", 0.0)
-    said, told = call(capsys, "verify", small_results, "--seed", 3), call(capsys, "verify", small_results, "--json")
+    said, told = (call(capsys, "verify", small_results, "--seed", 3, *how) for how in ((), ("--json",)))
     found = json.loads(told.out)
     n = found["n_computed_again"]
     assert (said.code, told.code, found["n_judged"], found["n_runs"]) == (0, 0, n, 8)
