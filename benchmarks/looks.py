@@ -25,19 +25,18 @@ began_s = time.perf_counter()
 outcome.plot().to_dict()
 print(time.perf_counter() - began_s)
 """
-_TIMES = 5
 
 
 def looks(case: Case) -> dict[str, float]:
     """`import joulewise`, and the first figure of a day of 20,000 tasks with all that it loads: the best of a few."""
-    arguments = (str(case.seed), str(round(20_000 * case.part)))
-    return {"looks.import_s": _best_s(_IMPORT), "looks.first_figure_s": _best_s(_FIGURE, *arguments)}
+    arguments, times = (str(case.seed), str(round(20_000 * case.part))), 1 if case.smoke else 5
+    return {"looks.import_s": _best_s(times, _IMPORT), "looks.first_figure_s": _best_s(times, _FIGURE, *arguments)}
 
 
-def _best_s(code: str, *arguments: str) -> float:
-    """The seconds that a new interpreter tells, at best."""
+def _best_s(times: int, code: str, *arguments: str) -> float:
+    """The seconds that a new interpreter tells, at best of so many times."""
     command = [sys.executable, "-c", code, *arguments]
-    return min(float(subprocess.check_output(command, text=True)) for _ in range(_TIMES))
+    return min(float(subprocess.check_output(command, text=True)) for _ in range(times))
 
 
 BARS = (

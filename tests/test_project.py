@@ -238,7 +238,7 @@ def installed(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (libraries,) = folder.glob("lib/python*/site-packages")
     (libraries / "of-the-tests.pth").write_text(get_path("purelib"), encoding="utf-8")
     pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "--disable-pip-version-check"]
-    run_command([*pip, "install", "--quiet", "--no-index", "--no-deps", str(archive)])
+    run_command([*pip, "install", "--quiet", "--no-compile", "--no-index", "--no-deps", str(archive)])
     return folder / "bin"
 
 

@@ -262,9 +262,10 @@ def _all(names: Sequence[str], extent: Extent, page: Path | None, *, writes: boo
     from joulewise.study.arena.sets import SETS
     from joulewise.study.parsing.study import read_source
 
-    sets = [SETS[name] for name in names if SETS[name].is_there]
+    sets = [SETS[name] for name in names]
     for each in sets:
-        _complete(each, extent, writes=writes)
+        if each.is_there:
+            _complete(each, extent, writes=writes)
     boards = kept_boards(sets)
     if not boards:
         raise InputError(Problem("--all", "nothing is kept of these sets", advice="--all --write runs all policies"))

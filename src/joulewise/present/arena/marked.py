@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from joulewise.errors import Problem, raise_if_any
-from joulewise.present.arena.tables import Board, markdown, standings_table
+from joulewise.present.arena.tables import Board, markdown, standings_table, worlds_table
 
 _PART = re.compile(r"(<!-- arena (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -26,6 +26,6 @@ def filled(page: str, boards: Sequence[Board]) -> str:
 
 
 def _part(board: Board) -> str:
-    """The table of a set, below what it is of."""
-    table = standings_table(board)
+    """The table of a set, below what it is of: how policies stand, or in each world where one trial gives no places."""
+    table = standings_table(board) if board.standings.has_places else worlds_table(board)
     return f"\n{table.caption}:\n\n{markdown(table)}\n"

@@ -60,8 +60,10 @@ def kept_boards(sets: Iterable[WorldSet]) -> list[Board]:
 def board_tables(board: Board) -> Iterator[Table]:
     """All tables of a set, the most important first."""
     yield standings_table(board)
-    if board.own:
-        yield worlds_table(board) if board.best == board.own else own_table(board)
+    if board.best != board.own != "":
+        yield own_table(board)
+    elif board.own or not board.standings.has_places:
+        yield worlds_table(board)
     if not board.standings.failed.is_empty():
         yield failures_table(board)
 
@@ -71,8 +73,8 @@ def standings_table(board: Board) -> Table:
     standings = board.standings
     rows = tuple((board.title(row["policy"]), _cells(board, row)) for row in standings.table.iter_rows(named=True))
     caption = f"{board.name}: percent of the proven bound, mean over {count(len(standings.worlds), 'world')}"
-    has_places = bool(standings.table["first"].count())
-    return Table(caption, "Policy", _STANDING, rows, PLACES if has_places else "One trial: no intervals and no places.")
+    note = PLACES if standings.has_places else "One trial: no intervals and no places."
+    return Table(caption, "Policy", _STANDING, rows, note)
 
 
 _STANDING = ("Places", "% of bound", "No result", "ms per event")

@@ -53,6 +53,11 @@ class Standings:
         told = found.join(self._places, on="policy", how="left", maintain_order="left")
         return told.sort(SHARE, descending=True, nulls_last=True, maintain_order=True)
 
+    @property
+    def has_places(self) -> bool:
+        """Whether there are trials enough to tell policies apart."""
+        return bool(self.table["first"].count())
+
     def of(self, policy: str) -> dict[str, object]:
         """The row of a policy in the table."""
         return self.table.row(by_predicate=pl.col("policy") == policy, named=True)
