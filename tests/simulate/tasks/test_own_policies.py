@@ -16,7 +16,6 @@ from joulewise.policies.tasks.heuristic import heuristic
 from joulewise.policies.tasks.own import own_policy
 from joulewise.policies.tasks.policy import Policy
 from joulewise.policies.tasks.table import POLICIES
-from joulewise.simulate.tasks.days import simulate_days
 from joulewise.simulate.tasks.event import Event
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.serial import Outcome, simulate
@@ -131,8 +130,6 @@ def test_policies_that_are_none_are_refused() -> None:
         own_policy(time_limit_s=0)(first_come.own.code)  # type: ignore[union-attr]
     with pytest.raises(InputError, match="must be a function to be compiled"):
         own_policy(compiled=True)(type("Empty", (), {}))
-    with pytest.raises(InputError, match="a policy of your own"):
-        next(simulate_days([WORLD.workload], 1, WORLD.system, Manager(first_come)))
 
 
 # Compiled
