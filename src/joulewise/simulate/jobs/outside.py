@@ -47,7 +47,9 @@ def sight_of(state: JobState) -> JobSight:
     """What compiled code sees of a run: the engine's own arrays, not to be written; no true times."""
     facts, site, plan, instants, counts = state.facts, state.site, state.plan, state.site.instants, state.site.counts
     rows, book = slice(facts.n_nodes.size), state.book
-    nodes = Book(seen(book.time_s[rows]), seen(book.free[rows]), seen(book.size[rows]), seen(book.version[rows]), NO_PINS)
+    nodes = Book(
+        seen(book.time_s[rows]), seen(book.free[rows]), seen(book.size[rows]), seen(book.version[rows]), NO_PINS
+    )
     return JobSight(
         now_s=seen(instants[LAST : LAST + 1]),
         next_s=seen(instants[HORIZON : HORIZON + 1]),
