@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.choice import utility_of
-from joulewise.kernels.jit import inlined
+from joulewise.kernels.jit import inlined, kernel
 from joulewise.kernels.records import record
 
 NO_ANSWER = -1
@@ -32,6 +32,16 @@ class Outside(NamedTuple):
 def utility_at(event, task, completion_s):
     """What a task, or a job, earns when completed at this instant."""
     return utility_of(event.tasks, event.utilities, task, completion_s)
+
+
+@kernel
+def earn(tasks, utilities, who, at_s, earned):
+    """Find what each of these tasks, or jobs, earns when completed at its instant; returns whether all are there."""
+    for row in range(earned.size):
+        if who[row] < 0 or who[row] >= tasks.scale.size:
+            return False
+        earned[row] = utility_of(tasks, utilities, who[row], at_s[row])
+    return True
 
 
 @inlined

@@ -15,6 +15,7 @@ from joulewise.kernels.jobs import assigned
 from joulewise.kernels.jobs.layout import JobOptions
 from joulewise.kernels.jobs.run import JobState
 from joulewise.kernels.jobs.state import HELD, HORIZON, LAST, QUEUED
+from joulewise.kernels.layout import Tasks, Utilities
 from joulewise.model.arrays import Bools, Counts, Floats, Ints, seen
 from joulewise.model.jobs import JobWorld
 from joulewise.simulate.event import MappingEvent
@@ -138,9 +139,11 @@ class JobEvent(MappingEvent):
 
     def utility(self, completion_s: ArrayLike, job: ArrayLike | None = None) -> Floats:
         """What jobs (those that wait, row by row) earn when completed at these instants."""
-        at_s = np.asarray(completion_s, float)
-        jobs = self.job if job is None else np.asarray(job)
-        return self.world.jobs.work.utility(jobs.reshape(jobs.shape + (1,) * (at_s.ndim - jobs.ndim)), at_s)
+        return self._earned(self.job if job is None else job, completion_s)
+
+    @property
+    def _worth(self) -> tuple[Tasks, Utilities]:
+        return self._state.facts.tasks, self._state.facts.utilities
 
     # What they may choose
 

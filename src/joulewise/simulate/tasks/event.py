@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joulewise.errors import InputError, Problem
-from joulewise.kernels.layout import NOBODY
+from joulewise.kernels.layout import NOBODY, Tasks, Utilities
 from joulewise.kernels.tasks import assigned
 from joulewise.kernels.tasks.state import EFFECT, HORIZON, LAST, ManagedState, ManagedWorld
 from joulewise.model.arrays import Bools, Codes, Counts, Floats, Ints, seen
@@ -91,9 +91,11 @@ class Event(MappingEvent):
 
     def utility(self, completion_s: ArrayLike, task: ArrayLike | None = None) -> Floats:
         """What tasks (those that wait, row by row) earn when completed at these instants."""
-        at_s = np.asarray(completion_s, float)
-        tasks = self.task if task is None else np.asarray(task)
-        return self.world.workload.utility(tasks.reshape(tasks.shape + (1,) * (at_s.ndim - tasks.ndim)), at_s)
+        return self._earned(self.task if task is None else task, completion_s)
+
+    @property
+    def _worth(self) -> tuple[Tasks, Utilities]:
+        return self._setting.tasks, self._setting.utilities
 
     # Machines
 
