@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import doors
+from benchmarks import own_tasks
 from joulewise.check.tasks.allocation import check_allocation
 from joulewise.errors import InputError
 from joulewise.policies.tasks.heuristic import heuristic
@@ -67,7 +67,7 @@ def test_a_policy_in_plain_python_runs_a_day_again_and_again() -> None:
 
 
 def test_max_max_upt_in_plain_python_and_compiled_is_max_max_upt() -> None:
-    for policy in (doors.in_python, doors.compiled_policy()):
+    for policy in (own_tasks.in_python, own_tasks.compiled_policy()):
         found = simulate(ONE_PSTATE, replace(BUILT_IN, policy=policy))
         assert_same(found.allocation, simulate(ONE_PSTATE, BUILT_IN).allocation)
 

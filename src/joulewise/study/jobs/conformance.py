@@ -87,7 +87,7 @@ class JobTrial(Trial):
 
     def arrival_s(self) -> NDArray[Any]:
         """When the jobs arrive."""
-        return self.world.jobs.work.arrival_s
+        return np.asarray(self.world.jobs.work.arrival_s)
 
     def _with(self, jobs: Jobs) -> JobTrial:
         return replace(self, world=replace(self.world, jobs=jobs))

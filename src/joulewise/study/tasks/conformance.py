@@ -83,7 +83,7 @@ class TaskTrial(Trial):
 
     def arrival_s(self) -> NDArray[Any]:
         """When the tasks arrive."""
-        return self.world.workload.arrival_s
+        return np.asarray(self.world.workload.arrival_s)
 
     def _with(self, work: Workload) -> TaskTrial:
         return replace(self, world=replace(self.world, workload=work))
