@@ -4,6 +4,7 @@ that do the same; and steps of an environment."""
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +25,7 @@ from joulewise.policies.tasks.table import POLICIES
 from joulewise.simulate.jobs.run import JobEngine, JobOutcome, simulate_jobs
 from joulewise.simulate.jobs.scheduler import Scheduler
 from joulewise.simulate.tasks.manager import Manager
-from joulewise.simulate.tasks.serial import Outcome, simulate
+from joulewise.simulate.tasks.serial import simulate
 from joulewise.worlds.jobs.lublin import LublinParameters, generate_lublin
 
 BUILT_IN, EASY = POLICIES["max-max-upt"], JOB_POLICIES["easy"]
@@ -42,7 +43,7 @@ def compiled(case: Case) -> dict[str, float]:
 
 def _beside(case: Case, name: str, own: Policy, repeats: int) -> dict[str, float]:
     world = chapter_2(case)
-    ours, theirs = _fastest(world, own, repeats), _fastest(world, BUILT_IN, repeats)
+    ours, theirs = _in_turn(lambda of: simulate(world, Manager(of, THRESHOLD)), (own, BUILT_IN), repeats)
     is_same = np.array_equal(ours.allocation.start_s, theirs.allocation.start_s, equal_nan=True)
     return {
         f"{name}.day_s": ours.mapping_s,
@@ -52,8 +53,10 @@ def _beside(case: Case, name: str, own: Policy, repeats: int) -> dict[str, float
     }
 
 
-def _fastest(world: Any, of: Policy, repeats: int) -> Outcome:
-    return min((simulate(world, Manager(of, THRESHOLD)) for _ in range(repeats)), key=lambda done: done.mapping_s)
+def _in_turn(run: Callable[[Any], Any], policies: Sequence[Any], repeats: int) -> list[Any]:
+    """The fastest run of each policy, run in turn, so that other work on the machine slows all alike."""
+    runs = zip(*([run(of) for of in policies] for _ in range(repeats)), strict=True)
+    return [min(of_one, key=lambda done: done.mapping_s) for of_one in runs]
 
 
 def gym(case: Case) -> dict[str, float]:
@@ -82,9 +85,8 @@ def of_jobs(case: Case) -> dict[str, float]:
     The compiled one is held against the built-in one in the same event loop: another, for replays alone, is faster.
     """
     world, repeats = _log(case), 1 if case.smoke else 5
-    plain, compiled = simulate_jobs(world, Scheduler(easy_in_python)), _soonest(world, easy_compiled(), repeats)
-    replayed = simulate_jobs(world, Scheduler(EASY))
-    built_in = _soonest(world, EASY, repeats)
+    plain, replayed = (simulate_jobs(world, Scheduler(of)) for of in (easy_in_python, EASY))
+    compiled, built_in = _in_turn(lambda of: _in_events(world, of), (easy_compiled(), EASY), repeats)
     return {
         "jobs.log_s": plain.mapping_s,
         "jobs.event_ms": 1e3 * plain.mapping_s / plain.n_mapping_events,
@@ -105,10 +107,6 @@ def _log(case: Case) -> JobWorld:
     system, work = generate_lublin(parameters, system, case.seed, 0)
     types = replace(system.types, time_s=np.ceil(system.types.planned_s / 2))
     return JobWorld(system.clusters, types, work)
-
-
-def _soonest(world: JobWorld, of: JobPolicy, repeats: int) -> JobOutcome:
-    return min((_in_events(world, of) for _ in range(repeats)), key=lambda done: done.mapping_s)
 
 
 def _in_events(world: JobWorld, of: JobPolicy) -> JobOutcome:
