@@ -179,8 +179,8 @@ def upt_again(utility: float, exec_s: float, queue_length: float, slack_s: float
 def test_an_objective_with_its_own_parameters_sees_what_they_name() -> None:
     assert_same(ran(heuristic()(upt_again)).allocation, simulate(WORLD, BUILT_IN).allocation)
 
-    def of_one_type(utility: float, machine_type: float, price_per_s: float) -> float:
-        return utility if machine_type == 2 else -price_per_s
+    def of_one_type(utility: float, machine_type: float, price_per_s: float, price_per_j: float) -> float:
+        return utility if machine_type == 2 else -price_per_s - price_per_j
 
     assert ran(heuristic()(of_one_type)).allocation.status.any()
 
