@@ -1,6 +1,8 @@
 """Parallel jobs on clusters, under a scheduler."""
 
 from joulewise.check.jobs.allocation import check_jobs as check
+from joulewise.kernels.jobs.outside import free_at
+from joulewise.kernels.outside import utility_at
 from joulewise.model.clusters import Clusters, NodeStandby
 from joulewise.model.clusters import ClusterSystem as System
 from joulewise.model.clusters import JobTypes as Types
@@ -64,6 +66,7 @@ __all__ = [
     "bound",
     "check",
     "find_policy",
+    "free_at",
     "generate_clusters",
     "generate_lublin",
     "generate_parallel_day",
@@ -74,4 +77,5 @@ __all__ = [
     "read_clusters",
     "read_trace",
     "simulate",
+    "utility_at",
 ]

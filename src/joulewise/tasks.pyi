@@ -1,7 +1,7 @@
 """Serial tasks that arrive over time, under a manager."""
 
 from joulewise.check.tasks.allocation import check_allocation as check
-from joulewise.kernels.tasks.outside import utility_at
+from joulewise.kernels.outside import utility_at
 from joulewise.model.allocation import Allocation, Status
 from joulewise.model.supply import Supply
 from joulewise.model.system import System

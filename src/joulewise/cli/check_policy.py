@@ -24,7 +24,7 @@ def check_policy(
     """Check a policy of your own on small worlds.
 
     It is run on worlds from one task to 400, with limits and failures too. A check that fails names the smallest
-    world that shows it.
+    world that shows it; so does one that has a word to say of what may be right.
     """
     with working(f"Checking {policy}", quiet=as_json):
         found = list(_checks(policy))
@@ -57,5 +57,7 @@ def _facts(check: PolicyCheck) -> dict[str, Any]:
 
 
 def _row(check: PolicyCheck) -> dict[str, Any]:
-    shown = f"{check.shown_by}: {check.problem}" if check.problem else ""
-    return {"check": check.check, "says": check.says, "verdict": "fails" if shown else "passes", "shown by": shown}
+    told = check.problem or check.word
+    verdict = "passes" if not told else "a word" if check.passed else "fails"
+    shown_by = f"{check.shown_by}: {told}" if told else ""
+    return {"check": check.check, "says": check.says, "verdict": verdict, "shown by": shown_by}

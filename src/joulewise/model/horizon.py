@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 
 from joulewise.model.arrays import Counts, Floats, Ints
-from joulewise.model.utility import UtilityShapes
 from joulewise.model.workload import Workload
 
 
@@ -52,11 +51,4 @@ def _done_s(work: Workload, first: Counts, kind: Ints | Counts, share_s: Floats,
 
 def _worthless_s(work: Workload) -> float:
     """From when on no task is worth anything; infinite if that never comes."""
-    after_hold_s = _zero_after_s(work.shapes)[work.shape]
-    return float((work.arrival_s + work.hold_s + after_hold_s)[work.scale > 0].max(initial=0.0))
-
-
-def _zero_after_s(shapes: UtilityShapes) -> Floats:
-    """How long after the hold each shape is 0 for good; infinite where it never is."""
-    last = shapes.first[1:] - 1
-    return np.where(shapes.level[last] + shapes.span[last] > 0, np.inf, shapes.start_s[last])
+    return float(work.worthless_at_s[work.scale > 0].max(initial=0.0))

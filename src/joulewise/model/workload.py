@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from joulewise.errors import Problem, raise_if_any
-from joulewise.model.arrays import Bools, Codes, Floats, Ints, freeze_fields
+from joulewise.model.arrays import Bools, Codes, Floats, Ints, freeze_fields, frozen
 from joulewise.model.utility import UtilityShapes
 from joulewise.visible import Visible
 
@@ -104,6 +105,11 @@ class Workload(Visible, looks="tasks"):
     def peak_at_s(self) -> Floats:
         """When each task has its full worth first."""
         return self.arrival_s if self.rise_s is None else self.arrival_s + self.rise_s
+
+    @cached_property
+    def worthless_at_s(self) -> Floats:
+        """From when on each task is worth nothing; never, for most whose utility decays."""
+        return frozen(self.arrival_s + self.hold_s + self.shapes.worthless_s[self.shape], np.float64)
 
     @property
     def columns(self) -> dict[str, Floats | Ints]:

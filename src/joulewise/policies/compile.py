@@ -5,12 +5,14 @@ from __future__ import annotations
 import dis
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numba
 
 from joulewise.errors import InputError, Problem
-from joulewise.policies.user_files import reason
+from joulewise.policies.own import Own
+from joulewise.policies.user_files import place_of, reason
 
 _OPTIONS: dict[str, Any] = {"error_model": "numpy"}
 _NEVER_RAISE = frozenset({"abs", "float", "max", "min"})
@@ -39,6 +41,15 @@ def function_pointer(where: str, signature: Any, function: Callable[..., float],
         found = f"could not be compiled: {reason(error)}"
         advice = "use arithmetic and the math module only, and return a float"
         raise InputError(Problem(where, found, advice=advice)) from error
+
+
+@lru_cache(maxsize=256)
+def compiled_policy(own: Own, sees: Any) -> Any:
+    """A whole-event policy as a function that kernels can call with what it `sees`; InputError when it cannot be one.
+
+    Its indices are checked, so that a wrong one reads and writes nothing.
+    """
+    return function_pointer(place_of(own.code, "policy"), numba.float64(sees), own.code, boundscheck=True)
 
 
 def _may_raise(function: Callable[..., float]) -> bool:

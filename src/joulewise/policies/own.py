@@ -50,6 +50,12 @@ class Own:
         """What messages call it."""
         return f"policy {getattr(self.code, '__name__', 'of your own')}"
 
+    def row(self, title: str) -> tuple[str, str, str, str]:
+        """Name, title, summary and source of its row in a table of policies."""
+        name = getattr(self.code, "__name__", "policy")
+        summary = (inspect.getdoc(self.code) or "A policy of your own.").splitlines()[0]
+        return name, title or name, summary, self.code.__module__
+
 
 def own_of(code: Callable[..., Any], time_limit_s: float, *, is_compiled: bool = False) -> Own:
     """A function decide(event), or a class with decide(self, event); InputError for anything else."""
@@ -114,11 +120,15 @@ def _line(column: Any) -> Any:
 
 
 class Asking:
-    """A run of a policy: an instance of its own where it is a class, and what was printed so far."""
+    """A run of a policy: an instance of its own where it is a class, and what was printed so far.
+
+    A run in parts begins in each of their worlds; the policy starts in the first one.
+    """
 
     def __init__(self, own: Own) -> None:
         self.own, self.where, self._printed = own, f"{own.name}, before the first event", io.StringIO()
         self._decide: Decide = own.code
+        self._is_new = inspect.isclass(own.code)
 
     def ask(self, event: Any, place: str) -> Answer:
         """What the policy says at an event; InputError when it raises."""
@@ -126,8 +136,19 @@ class Asking:
         with self._heard():
             return Answer(self.where, self._called(self._decide, event))
 
+    def carry_out(self, event: Any, columns: Sequence[str], act: Callable[..., Any]) -> Answer:
+        """Do what the policy says at an event with columns of these names; InputError when that is impossible."""
+        answer = self.ask(event, event.place)
+        rows = answer.rows(columns)
+        if len(rows):
+            try:
+                act(*rows.T)
+            except InputError as error:
+                raise answer.error(error.problems[0].found, error.problems[0].advice) from error
+        return answer
+
     @contextmanager
-    def begun(self, world: Any) -> Iterator[None]:
+    def begun(self, world: Any) -> Iterator[Asking]:
         """Begin in a world, let the run end with an InputError when it takes too long, and tell what was printed."""
         thread, is_late, is_done = threading.get_ident(), threading.Event(), threading.Event()
         watching = (thread, is_late, is_done, self.own.time_limit_s)
@@ -135,7 +156,7 @@ class Asking:
         watch.start()
         try:
             self._start(world)
-            yield
+            yield self
         except _TimeUpError:
             pass
         finally:
@@ -147,8 +168,9 @@ class Asking:
 
     def _start(self, world: Any) -> None:
         """Make the instance that is asked, where the policy is a class."""
-        if not inspect.isclass(self.own.code):
+        if not self._is_new:
             return
+        self._is_new = False
         with self._heard():
             instance = self._called(self.own.code)
             self._decide = instance.decide
@@ -156,7 +178,8 @@ class Asking:
                 self._called(instance.start, world)
 
     def _tell_printed(self) -> None:
-        if printed := self._printed.getvalue().strip():
+        printed, self._printed = self._printed.getvalue().strip(), io.StringIO()
+        if printed:
             first, *more = printed.splitlines()
             others = f" (and {len(more)} more lines)" if more else ""
             warnings.warn(f"{self.own.name} printed: {shortened(first)}{others}", stacklevel=2)

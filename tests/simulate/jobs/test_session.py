@@ -126,6 +126,9 @@ def test_an_event_shows_what_is_there_and_follows_starts() -> None:
     assert event.limit_s.tolist() == [12, 7, 5, 8]
     assert event.earliest_s(*event.choices).tolist() == [0.0, 20.0, 0.0, 0.0]
     assert event.utility(event.now_s + 50.0).tolist() == [0.5, 1.0]
+    assert event.worthless_at_s.tolist() == [100.0, 100.0]
+    assert event.price_per_s.tolist() == [0.5 * 5 / (2 * 12 + 4 * 7 + 1 * 5 + 2 * 8)] * 2
+    assert event.price_per_j > 0.0
     assert (event.n_free.tolist(), event.n_up.tolist(), event.cap_w, event.tariff) == ([4, 2], [4, 2], 500.0, 3.0)
     assert [column.tolist() for column in event.profile(0)] == [[0.0, 0.5, 20.0], [4, 3, 4]]
     assert event.start(0, 0).tolist() == [True]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,8 +18,11 @@ from joulewise.model import Workload, World
 from joulewise.model.allocation import Status
 from joulewise.model.supply import Supply
 from joulewise.model.workload import Tag
+from joulewise.policies.tasks.own import own_policy
+from joulewise.policies.tasks.policy import Policy
 from joulewise.policies.tasks.table import POLICIES
 from joulewise.simulate.tasks.days import Day, simulate_days
+from joulewise.simulate.tasks.event import Event
 from joulewise.simulate.tasks.managed import manage
 from joulewise.simulate.tasks.manager import Environment, Filter, Manager
 from joulewise.simulate.tasks.measures import measures
@@ -124,6 +128,50 @@ def test_uncertain_days_with_standby_and_failures() -> None:
     world = World(system, work, Supply(1.5e8, is_total=True, tariff=np.array([1.0, 3.0]), pue=1.2), outages)
     manager = Manager(POLICIES["prices"], 0.5, kill_factor=2.0, follows_tariff=True)
     assert_days_equal_long_run(world, manager, 3)
+
+
+@own_policy()
+class ByLot:
+    """Each task on a machine by lot, if it is worth what it costs there; counts its events."""
+
+    def start(self, world: World) -> None:
+        self.n_events = 0
+
+    def decide(self, event: Event) -> Any:
+        assert event.number == self.n_events, "events are counted over all days"
+        self.n_events += 1
+        can_run = np.isfinite(event.exec_s[event.task_type, :, 0])[:, event.machine_type] & event.is_open
+        machine = (can_run * event.rng.random(can_run.shape)).argmax(axis=1)
+        exec_s = event.exec_s[event.task_type, event.machine_type[machine], 0]
+        price = np.nan_to_num(event.price_per_s[event.machine_type[machine]]) * exec_s
+        is_worth = can_run.any(axis=1) & (event.utility(event.effect_s + exec_s) > price)
+        return event.task[is_worth], machine[is_worth], 0
+
+
+def patient(event: Any) -> float:
+    """Each task goes to the machine that is free first, at the third event that it sees, if it is cheap then."""
+    n_rows = 0
+    for i in np.sort(event.task[: event.n_waiting[0]]):
+        event.memory[i, 0] += 1.0
+        if event.memory[i, 0] < 3.0:
+            continue
+        kind, best = event.tasks.task_type[i], -1
+        for m in range(event.free_s.size):
+            is_better = best < 0 or event.free_s[m] < event.free_s[best]
+            if event.is_open[m] and event.exec_s[kind, event.machine_type[m], 0] < np.inf and is_better:
+                best = m
+        if best >= 0 and event.price_per_s[event.machine_type[best]] >= 0.0:
+            event.answer[n_rows, 0], event.answer[n_rows, 1], event.answer[n_rows, 2] = i, best, 0
+            n_rows += 1
+    return n_rows
+
+
+@pytest.mark.parametrize("policy", [ByLot, own_policy(compiled=True)(patient)], ids=["plain", "compiled"])
+def test_policies_of_ones_own_go_on_from_day_to_day(policy: Policy) -> None:
+    system = generate_system(SMALL, 1, 0)
+    work = generate_workload(replace(THREE_DAYS, tasks_per_day=600), system, 1, 0)
+    manager = Manager(policy, 0.5, mapping_interval_s=600.0)
+    assert_days_equal_long_run(World(system, work, Supply(1.2e8, is_total=True)), manager, 3)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "preempting"])

@@ -22,8 +22,9 @@ from joulewise.model.world import Outages
 from joulewise.policies.tasks.compile import compiled
 from joulewise.policies.tasks.policy import Policy
 from joulewise.policies.tasks.table import POLICIES
-from joulewise.simulate.tasks.managed import manage, needs_managing
+from joulewise.simulate.tasks.managed import manage
 from joulewise.simulate.tasks.manager import Manager, uses_managed_engine
+from joulewise.simulate.tasks.misfits import needs_managing
 from joulewise.simulate.tasks.serial import simulate
 from joulewise.worlds.environment import SystemParameters, generate_system
 from joulewise.worlds.tasks.day import WorkloadParameters, generate_workload

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import doors
+from benchmarks import own_tasks
 from joulewise.check.tasks.allocation import check_allocation
 from joulewise.errors import InputError
 from joulewise.policies.tasks.heuristic import heuristic
 from joulewise.policies.tasks.own import own_policy
 from joulewise.policies.tasks.policy import Policy
 from joulewise.policies.tasks.table import POLICIES
-from joulewise.simulate.tasks.days import simulate_days
 from joulewise.simulate.tasks.event import Event
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.serial import Outcome, simulate
@@ -68,7 +67,7 @@ def test_a_policy_in_plain_python_runs_a_day_again_and_again() -> None:
 
 
 def test_max_max_upt_in_plain_python_and_compiled_is_max_max_upt() -> None:
-    for policy in (doors.in_python, doors.compiled_policy()):
+    for policy in (own_tasks.in_python, own_tasks.compiled_policy()):
         found = simulate(ONE_PSTATE, replace(BUILT_IN, policy=policy))
         assert_same(found.allocation, simulate(ONE_PSTATE, BUILT_IN).allocation)
 
@@ -131,8 +130,6 @@ def test_policies_that_are_none_are_refused() -> None:
         own_policy(time_limit_s=0)(first_come.own.code)  # type: ignore[union-attr]
     with pytest.raises(InputError, match="must be a function to be compiled"):
         own_policy(compiled=True)(type("Empty", (), {}))
-    with pytest.raises(InputError, match="a policy of your own"):
-        next(simulate_days([WORLD.workload], 1, WORLD.system, Manager(first_come)))
 
 
 # Compiled
@@ -182,8 +179,8 @@ def upt_again(utility: float, exec_s: float, queue_length: float, slack_s: float
 def test_an_objective_with_its_own_parameters_sees_what_they_name() -> None:
     assert_same(ran(heuristic()(upt_again)).allocation, simulate(WORLD, BUILT_IN).allocation)
 
-    def of_one_type(utility: float, machine_type: float, price_per_s: float) -> float:
-        return utility if machine_type == 2 else -price_per_s
+    def of_one_type(utility: float, machine_type: float, price_per_s: float, price_per_j: float) -> float:
+        return utility if machine_type == 2 else -price_per_s - price_per_j
 
     assert ran(heuristic()(of_one_type)).allocation.status.any()
 

@@ -93,11 +93,27 @@ def test_an_event_shows_what_is_there_and_follows_assignments() -> None:
     assert (event.now_s, event.effect_s, event.next_s) == (0.0, 0.0, 1.0)
     assert event.task.tolist() == [0, 1]
     assert event.utility(event.free_s[[0, 1]] + 1.0).tolist() == [1.0, 1.0]
+    assert event.worthless_at_s.tolist() == [np.inf, np.inf]
+    assert event.price_per_s.tolist() == [0.5 * 3 / 7] * 2, "half of what the three options earn by their seconds"
+    assert event.price_per_j == 0.0
     assert event.assign([0, 1], [0, 1]).tolist() == [True, True]
     assert event.free_s.tolist() == [4.0, 1.0]
     assert event.n_queued.tolist() == [1, 1]
     with pytest.raises(ValueError, match="read-only"):
         event.free_s[0] = 0.0
+
+
+def test_what_tasks_earn_is_what_their_workload_says() -> None:
+    world = busy_world(50)
+    event = next(iter(Session(world)))
+    at_s = np.linspace(-100.0, 4000.0, 60).reshape(20, 3)
+    for who, instants in ((np.arange(20), at_s), (np.arange(20), at_s[:, 0]), (7, at_s), (np.int32(7), 300.0)):
+        rows = np.reshape(who, np.shape(who) + (1,) * (np.ndim(instants) - np.ndim(who)))
+        expected = world.workload.utility(rows, np.asarray(instants))
+        np.testing.assert_allclose(event.utility(instants, who), expected, rtol=1e-14)
+    for nobody in (-1, 50):
+        with pytest.raises(IndexError, match="numbers from 0 to 49"):
+            event.utility(0.0, nobody)
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,18 @@ def test_what_a_stranger_checks_holds_of_ours() -> None:
         assert [check for check in found if not check.passed] == []
 
 
+def test_a_policy_that_depends_on_the_order_of_its_rows_is_told_so_and_passes(folder: Path) -> None:
+    words = {}
+    for name in ("max-max-upt", "own.py:first_come"):
+        (order,) = (check for check in held_against_all(partial(trials, name, folder)) if check.check == "order")
+        assert order.passed
+        words[name] = (order.shown_by, order.word)
+    assert words["max-max-upt"][0] == "20 tasks, a budget", "it leaves tasks until they are worth nothing, all alike"
+    shown_by, word = words["own.py:first_come"]
+    assert shown_by == "5 tasks"
+    assert "what arrives together in another order gave task" in word
+
+
 def checked(capsys: pytest.CaptureFixture[str], name: str) -> tuple[int, dict[str, str]]:
     """The exit code, and which checks fail on what."""
     said = call(capsys, "check-policy", f"own.py:{name}", "--json")

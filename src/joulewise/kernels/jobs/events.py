@@ -12,7 +12,7 @@ from joulewise.kernels.events import event_at_or_after
 from joulewise.kernels.jit import inlined, kernel, shared
 from joulewise.kernels.jobs.energy import open_cap, take_nodes, use_energy
 from joulewise.kernels.jobs.greedy import drop_hopeless, greedy_pass
-from joulewise.kernels.jobs.live_prices import adjust_job_prices, open_prices
+from joulewise.kernels.jobs.live_prices import adjust_job_prices, first_prices_of_queue, open_prices
 from joulewise.kernels.jobs.mapping import close_queue, map_in_order, open_queue, settle_queue
 from joulewise.kernels.jobs.outages import change_nodes, next_change, open_outages, renew_held
 from joulewise.kernels.jobs.preempt import preempt_for_newcomers
@@ -164,9 +164,11 @@ def close_event(run, n_mapped, now_s, latest_s):
 
 @shared
 def open_assigned(run, now_s):
-    """Let somebody else decide: note how many wait, and for how many nodes are held already."""
+    """Let somebody else decide: note how many wait, and for how many nodes are held already; find the prices."""
     counts = run.site.counts
     open_queue(run, now_s)
+    if run.prices.per_s[0] < 0.0:
+        first_prices_of_queue(run.prices, run.facts, run.limits, run.site.queue, counts[QUEUED])
     counts[N_HELD], counts[N_QUEUED] = counts[HELD], counts[QUEUED]
 
 
@@ -175,6 +177,8 @@ def close_assigned(run, latest_s):
     """Close the event that somebody else has decided, if one is open; as `close_event`."""
     site, now_s = run.site, run.site.instants[LAST]
     settle_queue(run, site.counts[N_HELD], now_s, site.instants[HORIZON])
+    if run.prices.per_s[0] >= 0.0:
+        adjust_job_prices(run.prices, run.facts, run.limits, run.ledger, run.book, site, run.plan, now_s)
     return close_event(run, site.counts[N_QUEUED] - site.counts[QUEUED], now_s, latest_s)
 
 

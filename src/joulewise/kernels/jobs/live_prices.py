@@ -26,7 +26,8 @@ _UNKNOWN = -1.0
 class JobPrices(NamedTuple):
     """State: the price per node-second of each cluster (below 0: not yet known) and per joule, and the mean power.
 
-    `path` has a row for each event with work, as far as it has room: the prices per node-second, then per joule.
+    `totals` are room for sums. `path` has a row for each event with work, as far as it has room: the prices per
+    node-second, then per joule.
     """
 
     is_used: bool
@@ -36,6 +37,7 @@ class JobPrices(NamedTuple):
     anchor_per_j: NDArray[np.float64]
     mean_w: NDArray[np.float64]
     last_s: NDArray[np.float64]
+    totals: NDArray[np.float64]
     path: NDArray[np.float64]
     gains: Gains
 
@@ -43,31 +45,51 @@ class JobPrices(NamedTuple):
 def new_job_prices(n_clusters: int, gains: Gains, n_recorded: int, *, is_used: bool) -> JobPrices:
     """Prices that are not known yet, with room to record them at this many events."""
     per_s = np.full(n_clusters, _UNKNOWN)
-    path = np.full((n_recorded if is_used else 0, n_clusters + 1), np.nan)
-    unknown = np.full(1, _UNKNOWN)
+    path, unknown = np.full((n_recorded, n_clusters + 1), np.nan), np.full(1, _UNKNOWN)
     return JobPrices(
-        is_used, per_s, np.zeros(1), per_s.copy(), np.zeros(1), unknown, unknown.copy(), path, gains
+        is_used, per_s, np.zeros(1), per_s.copy(), np.zeros(1), unknown, unknown.copy(), np.zeros(3), path, gains
     )  # fmt: skip
 
 
-@shared
-def first_job_prices(prices, facts, limits, pool):
-    """Prices to start from, by the jobs that wait at the first event at which one is worth something."""
-    options, worth, node_s, energy_j = facts.options, 0.0, 0.0, 0.0
-    for g in range(pool.waiting.size.size):
-        for at in range(pool.first[g], pool.first[g] + pool.waiting.size[g]):
-            i = pool.waiting.items[at]
-            t = facts.tasks.task_type[i]
-            for option in range(options.first[t], options.first[t + 1]):
-                worth += facts.tasks.scale[i]
-                node_s += options.nodes[option] * options.planned_s[option]
-                energy_j += limits.cost_j[option]
+@inlined
+def note_worth(totals, facts, limits, i):
+    """Add what a job is worth, its node-seconds and its energy, over all of its options."""
+    options, t = facts.options, facts.tasks.task_type[i]
+    for option in range(options.first[t], options.first[t + 1]):
+        totals[0] += facts.tasks.scale[i]
+        totals[1] += options.nodes[option] * options.planned_s[option]
+        totals[2] += limits.cost_j[option]
+
+
+@inlined
+def set_first_prices(prices, limits):
+    """Set the prices to start from, once something is worth anything."""
+    worth, node_s, energy_j = prices.totals[0], prices.totals[1], prices.totals[2]
     if worth == 0.0:
         return
     for r in range(prices.per_s.size):
         prices.per_s[r] = prices.anchor_per_s[r] = prices.gains.first_part * worth / node_s
     if limits.has_budget and energy_j > 0.0:
         prices.per_j[0] = prices.anchor_per_j[0] = prices.gains.first_energy_part * worth / energy_j
+
+
+@shared
+def first_prices_of_pool(prices, facts, limits, pool):
+    """Prices to start from, by the jobs that wait at the first event at which one is worth something."""
+    prices.totals[:] = 0.0
+    for g in range(pool.waiting.size.size):
+        for at in range(pool.first[g], pool.first[g] + pool.waiting.size[g]):
+            note_worth(prices.totals, facts, limits, pool.waiting.items[at])
+    set_first_prices(prices, limits)
+
+
+@shared
+def first_prices_of_queue(prices, facts, limits, queue, n_waiting):
+    """The same by the jobs of a queue."""
+    prices.totals[:] = 0.0
+    for at in range(n_waiting):
+        note_worth(prices.totals, facts, limits, queue[at])
+    set_first_prices(prices, limits)
 
 
 @shared
@@ -108,7 +130,7 @@ def adjust_job_prices(prices, facts, limits, ledger, book, site, plan, now_s):
 def open_prices(prices, facts, limits, pool, event, now_s):
     """Let choices cost what prices say, before an event, from 1 on; prices are found at the first with work."""
     if prices.per_s[0] < 0.0:
-        first_job_prices(prices, facts, limits, pool)
+        first_prices_of_pool(prices, facts, limits, pool)
     options, per_j = facts.options, prices.per_j[0] * tariff_factor(limits, now_s)
     for option in range(options.cluster.size):
         node_s = options.nodes[option] * options.planned_s[option]

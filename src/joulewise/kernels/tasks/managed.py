@@ -32,7 +32,6 @@ from joulewise.kernels.tasks.greedy import is_hopeless, map_greedily, map_under_
 from joulewise.kernels.tasks.live_prices import adjust_prices, first_prices
 from joulewise.kernels.tasks.machines import open_machines
 from joulewise.kernels.tasks.orders import map_in_order, permute, random_part
-from joulewise.kernels.tasks.outside import ask_outside
 from joulewise.kernels.tasks.preempt import preempt_for_newcomers
 from joulewise.kernels.tasks.renewed import map_renewed
 from joulewise.kernels.tasks.rolling import (
@@ -280,7 +279,7 @@ def open_mapping(world, state, now_s, effect_s, horizon_s):
 
 @inlined
 def decide(world, state):
-    """Map the batch by the manager's rule."""
+    """Map the batch by the manager's rule, which is one of the built-in ones."""
     horizon_s = state.clock.instants[HORIZON]
     if world.rules.may_rise:
         map_renewed(world, state, horizon_s)
@@ -290,8 +289,6 @@ def decide(world, state):
         map_greedily(world, state, horizon_s)
     elif world.rules.rule == SUFFERAGE:
         map_by_sufferage(world, state, horizon_s)
-    elif world.rules.rule == ASSIGNED:
-        ask_outside(world.outside, world, state)
     else:
         map_in_order(world, state, horizon_s)
 

@@ -17,8 +17,8 @@ from joulewise.kernels.pool import first_of, is_renewed, note_rise, take_out
 from joulewise.kernels.tasks.batch import take_first
 from joulewise.kernels.tasks.choice import seen_utility
 from joulewise.kernels.tasks.greedy import best_choice, can_go_on, enqueue, may_start, set_value
-from joulewise.kernels.tasks.outside import value_of
 from joulewise.kernels.tasks.state import OPEN
+from joulewise.kernels.tasks.valuer import value_of
 
 
 @shared
@@ -30,7 +30,7 @@ def try_option(world, state, i, option):
     if not completion_s < np.inf or (rules.is_patient and risen_part(world.tasks, i, completion_s) < 1.0):
         return
     utility = seen_utility(world.tasks, world.utilities, i, completion_s, exec_s, rules.urgency)
-    value = value_of(world.outside, world, state, i, option, utility, start_s, completion_s)
+    value = value_of(world.valuer, world, state, i, option, utility, start_s, completion_s)
     best = batch.choice[i]
     if best != NOBODY and not comes_before(
         value, completion_s, options.rank[option],

@@ -178,8 +178,8 @@ class ManagedWorld(NamedTuple):
     rules and limits of the manager.
 
     By task, `stretch` is its true time over the estimated one and `place` that in the policy's order; `option_at` is
-    the option of a task type, machine type and P-state, or NOBODY. `outside` is compiled code of a user that assigns or
-    values, or nobody.
+    the option of a task type, machine type and P-state, or NOBODY. `valuer` is an objective that sees more than the
+    five numbers, or nobody.
     """
 
     tasks: Tasks
@@ -196,7 +196,7 @@ class ManagedWorld(NamedTuple):
     option_at: NDArray[np.int64]
     standing: Standing
     downtimes: Downtimes
-    outside: Any
+    valuer: Any
 
 
 @record

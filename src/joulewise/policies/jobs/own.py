@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -10,21 +9,23 @@ from joulewise.policies.jobs.policy import JobPolicy
 from joulewise.policies.own import TIME_LIMIT_S, own_of
 
 
-def own_job_policy(*, title: str = "", time_limit_s: float = TIME_LIMIT_S) -> Callable[[Callable[..., Any]], JobPolicy]:
+def own_job_policy(
+    *, compiled: bool = False, title: str = "", time_limit_s: float = TIME_LIMIT_S
+) -> Callable[[Callable[..., Any]], JobPolicy]:
     """Make a policy for parallel jobs of a function decide(event), or of a class with `decide(event)`.
 
     It is asked at every mapping event and returns what starts now: a tuple of two columns (job, option), an array with
     these two columns, or None. Jobs are started in this order; those against a limit of energy or power, or against
     what is held, are left out and wait on. It may also call `event.hold`, which holds nodes ahead. Every run has an
     instance of a class for itself, which may have `start(world)`. A run that takes longer than `time_limit_s` fails.
+
+    A `compiled` function is written for Numba: decide(event) gets a record of arrays, writes its rows into
+    `event.answer` (job, option, and 1 where nodes are held ahead for a job that cannot start now) and returns how many
+    they are. No Python runs at an event then. Only a run that ends can be found to have taken too long.
     """
 
     def decorate(code: Callable[..., Any]) -> JobPolicy:
-        own, name = own_of(code, time_limit_s), getattr(code, "__name__", "policy")
-        summary = (inspect.getdoc(code) or "A policy of your own.").splitlines()[0]
-        return JobPolicy(
-            name, title or name, summary, code.__module__, "assigned", commitment="place-holders", all_pstates=True,
-            own=own,
-        )  # fmt: skip
+        own = own_of(code, time_limit_s, is_compiled=compiled)
+        return JobPolicy(*own.row(title), "assigned", commitment="place-holders", all_pstates=True, own=own)
 
     return decorate

@@ -11,9 +11,8 @@ import numpy as np
 
 from joulewise.errors import InputError, Problem
 from joulewise.kernels.choice import OBJECTIVE_SIGNATURE
-from joulewise.kernels.tasks.outside import RICH_SIGNATURE
+from joulewise.kernels.tasks.valuer import RICH_SIGNATURE
 from joulewise.policies.compile import function_pointer
-from joulewise.policies.own import Own
 from joulewise.policies.tasks.policy import RICH_PARAMETERS, Objective
 from joulewise.policies.user_files import place_of
 from joulewise.rng import generator
@@ -42,15 +41,6 @@ def _compiled_rich(objective: Objective) -> Any:
     space: dict[str, Any] = {"inner": numba.njit(error_model="numpy")(objective.value)}
     exec(f"def rich({', '.join(RICH_PARAMETERS)}):\n    return inner({', '.join(objective.sees)})", space)
     return function_pointer(place_of(objective.value), RICH_SIGNATURE, space["rich"])
-
-
-@lru_cache(maxsize=256)
-def compiled_policy(own: Own, sees: Any) -> Any:
-    """A whole-event policy as a function that kernels can call with what it `sees`; InputError when it cannot be one.
-
-    Its indices are checked, so that a wrong one reads and writes nothing.
-    """
-    return function_pointer(place_of(own.code, "policy"), numba.float64(sees), own.code, boundscheck=True)
 
 
 def looks_at_energy(objective: Objective) -> bool:

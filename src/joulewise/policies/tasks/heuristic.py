@@ -31,8 +31,8 @@ def heuristic(
 
     A function with other parameters sees what they name: besides these five `task_type`, `machine_type`, `pstate`,
     `queue_length` (tasks planned on the machine at this event), `slack_s` (from the completion to when the task is
-    worth nothing) and `price_per_s` (of the machine's time, which Prices finds). It is for batch mode, and all its
-    values are renewed at every event.
+    worth nothing), `price_per_s` (of the machine's time) and `price_per_j` (of energy), as Prices finds them. It is for
+    batch mode, and all its values are renewed at every event.
     """
     if mode not in get_args(Mode):
         raise InputError(unknown_name("heuristic mode", str(mode), get_args(Mode)))
@@ -47,7 +47,7 @@ def heuristic(
         summary = (inspect.getdoc(value) or "A heuristic of your own.").splitlines()[0]
         more = () if sees == PARAMETERS else sees
         objective = Objective(value, falls_with_time=falls_with_time, urgency=urgency, sees=more)
-        is_priced = "price_per_s" in more
+        is_priced = not {"price_per_s", "price_per_j"}.isdisjoint(more)
         return Policy(
             name, title or name, mode, summary, f"{value.__module__}", objective=objective, is_priced=is_priced
         )

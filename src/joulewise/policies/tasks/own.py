@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -31,10 +30,7 @@ def own_policy(
 
     def decorate(code: Callable[..., Any]) -> Policy:
         own = own_of(code, time_limit_s, is_compiled=compiled)
-        name = getattr(code, "__name__", "policy")
-        summary = (inspect.getdoc(code) or "A policy of your own.").splitlines()[0]
-        return Policy(
-            name, title or name, "batch", summary, code.__module__, best_types=best_types, rule="assigned", own=own
-        )
+        name, title_, summary, source = own.row(title)
+        return Policy(name, title_, "batch", summary, source, best_types=best_types, rule="assigned", own=own)
 
     return decorate

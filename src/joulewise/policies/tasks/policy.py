@@ -16,7 +16,7 @@ PARAMETERS = ("utility", "completion_s", "exec_s", "energy_j", "wait_s")
 """What an objective sees that takes part in the fast engines."""
 
 RICH_PARAMETERS = (
-    *PARAMETERS, "task_type", "machine_type", "pstate", "queue_length", "slack_s", "price_per_s"
+    *PARAMETERS, "task_type", "machine_type", "pstate", "queue_length", "slack_s", "price_per_s", "price_per_j"
 )  # fmt: skip
 """All that an objective may ask for by the names of its parameters, in the order in which kernels tell it."""
 

@@ -80,7 +80,8 @@ def prices_of(world: JobWorld, scheduler: Scheduler) -> JobPrices:
     n_events = 2 * world.n_jobs + 1
     if math.isfinite(scheduler.mapping_interval_s) and math.isfinite(world.jobs.work.end_s):
         n_events = math.ceil(world.jobs.work.end_s / scheduler.mapping_interval_s) + 1
-    n_recorded, is_used = min(n_events, _MOST_RECORDED), scheduler.policy.is_priced
+    is_used = scheduler.policy.is_priced
+    n_recorded = min(n_events, _MOST_RECORDED) if is_used else 0
     return new_job_prices(world.clusters.n_clusters, PRICE_GAINS, n_recorded, is_used=is_used)
 
 

@@ -15,9 +15,10 @@ from joulewise.kernels.jobs import assigned
 from joulewise.kernels.jobs.layout import JobOptions
 from joulewise.kernels.jobs.run import JobState
 from joulewise.kernels.jobs.state import HELD, HORIZON, LAST, QUEUED
-from joulewise.kernels.ledger import HOUR_S, NOW
+from joulewise.kernels.layout import Tasks, Utilities
 from joulewise.model.arrays import Bools, Counts, Floats, Ints, seen
 from joulewise.model.jobs import JobWorld
+from joulewise.simulate.event import MappingEvent
 
 START = ("job", "option")
 """The columns of what is started."""
@@ -71,7 +72,7 @@ class Profile(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class JobEvent:
+class JobEvent(MappingEvent):
     """A mapping event of parallel jobs while it is open.
 
     Columns of jobs have a row for each of `job`, those that wait; columns of clusters one for each cluster. What a job
@@ -97,11 +98,6 @@ class JobEvent:
     def next_s(self) -> float:
         """The next event, or now where it is unforeseen: what was to start later is then planned again."""
         return float(self._state.site.instants[HORIZON])
-
-    @property
-    def place(self) -> str:
-        """Where messages say that something happened."""
-        return f"event {self.number} at {self.now_s:g} s"
 
     # Jobs that wait
 
@@ -136,11 +132,18 @@ class JobEvent:
         label = self.world.jobs.labels.get(name)
         return seen(np.full(self.job.size, -1, np.int32) if label is None else label.codes[self.job])
 
+    @property
+    def worthless_at_s(self) -> Floats:
+        """From when on each is worth nothing."""
+        return seen(self.world.jobs.work.worthless_at_s[self.job])
+
     def utility(self, completion_s: ArrayLike, job: ArrayLike | None = None) -> Floats:
         """What jobs (those that wait, row by row) earn when completed at these instants."""
-        at_s = np.asarray(completion_s, float)
-        jobs = self.job if job is None else np.asarray(job)
-        return self.world.jobs.work.utility(jobs.reshape(jobs.shape + (1,) * (at_s.ndim - jobs.ndim)), at_s)
+        return self._earned(self.job if job is None else job, completion_s)
+
+    @property
+    def _worth(self) -> tuple[Tasks, Utilities]:
+        return self._state.facts.tasks, self._state.facts.utilities
 
     # What they may choose
 
@@ -220,22 +223,7 @@ class JobEvent:
         job = np.flatnonzero(plan.end_s <= self.now_s)
         return JobPast(job, plan.option[job], plan.start_s[job], plan.end_s[job], self.world)
 
-    # Limits
-
-    @property
-    def left_j(self) -> float:
-        """What is left of the day's energy for what is started; infinite without a budget."""
-        return float(self._state.ledger.left_j[NOW])
-
-    @property
-    def day_end_s(self) -> float:
-        """When the budget's day ends; never without a budget."""
-        return float(self._state.ledger.day_end_s[0])
-
-    @property
-    def cap_w(self) -> float:
-        """The most power that may be drawn now."""
-        return self._at_hour(self.world.supply.cap_w, np.inf)
+    # Power
 
     @property
     def free_w(self) -> float:
@@ -247,14 +235,6 @@ class JobEvent:
         """What running jobs draw of each cluster now."""
         options, option = self._state.facts.options, self.running.option
         return np.bincount(options.cluster[option], options.power_w[option], self.n_nodes.size).astype(np.float64)
-
-    @property
-    def tariff(self) -> float:
-        """What a unit of energy costs now."""
-        return self._at_hour(self.world.supply.tariff, 1.0)
-
-    def _at_hour(self, values: Floats | None, otherwise: float) -> float:
-        return otherwise if values is None else float(values[int(self.now_s // HOUR_S) % values.size])
 
     # Starting
 
@@ -290,8 +270,12 @@ class JobEvent:
         impossible = np.flatnonzero(fates > assigned.REFUSED)
         if impossible.size:
             job, option = rows[impossible[0]].tolist()
-            why, advice = _REASONS[int(fates[impossible[0]])](self, job, option)
-            raise InputError(Problem(self.place, f"found job {job} with option {option}, {why}", advice=advice))
+            raise InputError(self.impossible_problem(self.place, job, option, int(fates[impossible[0]])))
+
+    def impossible_problem(self, where: str, job: int, option: int, fate: int) -> Problem:
+        """What is said of a start that cannot be made."""
+        why, advice = _REASONS[fate](self, job, option)
+        return Problem(where, f"found job {job} with option {option}, {why}", advice=advice)
 
 
 def _not_waiting(_event: JobEvent, _job: int, _option: int) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from joulewise.kernels.jobs.energy import new_job_ledger
 from joulewise.kernels.jobs.events import run_jobs
 from joulewise.kernels.jobs.layout import JobPlan, empty_job_plan
 from joulewise.kernels.jobs.outages import Broken
+from joulewise.kernels.jobs.outside import run_asked
 from joulewise.kernels.jobs.pool import new_job_pool
 from joulewise.kernels.jobs.run import JobState
 from joulewise.kernels.jobs.state import QUEUED, WORKED, new_site
@@ -32,10 +33,14 @@ from joulewise.simulate.jobs import arrays as job_arrays
 from joulewise.simulate.jobs.backfill import backfill, can_backfill_fast
 from joulewise.simulate.jobs.event import START, JobEvent
 from joulewise.simulate.jobs.misfits import job_misfits
+from joulewise.simulate.jobs.outside import idle_error, new_idle, raise_fault, sight_of
 from joulewise.simulate.jobs.scheduler import Scheduler
+from joulewise.simulate.outside import outside_of
 from joulewise.visible import Visible
 
+_run_asked: Any = run_asked
 _run_jobs: Any = run_jobs
+_start_all: Any = assigned.place_all
 
 _BEFORE_ALL_S = -1.0
 
@@ -98,7 +103,10 @@ class JobEngine:
 
     def warm_up(self) -> None:
         """Compile, or load what was compiled, without simulating anything."""
-        if self.policy.rule == "assigned":
+        own = self.policy.own
+        if own is not None and own.is_compiled:
+            self._ask_outside(own, _BEFORE_ALL_S)
+        elif self.policy.rule == "assigned":
             assert not any(True for _ in self.events(_BEFORE_ALL_S))
         else:
             self.run(_BEFORE_ALL_S)
@@ -116,27 +124,41 @@ class JobEngine:
 
     def _ask(self, own: Own, end_s: float) -> None:
         """Let a user's own policy start jobs at all events."""
-        asking, idle = Asking(own), None
-        with asking.begun(self.world):
-            for event in self.events(end_s):
-                answer = asking.ask(event, event.place)
-                rows = answer.rows(START)
-                try:
-                    event.start(*rows.T)
-                except InputError as error:
-                    raise answer.error(error.problems[0].found, error.problems[0].advice) from error
-                idle = _idle(event, answer)
+        with Asking(own).begun(self.world) as asking:
+            idle = self._ask_outside(own, end_s) if own.is_compiled else self._ask_python(asking, end_s)
         if idle is not None and (math.isinf(end_s) or not np.isfinite(self.plan.start_s).any()):
             raise idle
 
+    def _ask_python(self, asking: Asking, end_s: float) -> InputError | None:
+        """What is wrong where nothing runs after the last answer of plain Python."""
+        idle = None
+        for event in self.events(end_s):
+            idle = _idle(event, asking.carry_out(event, START, event.start))
+        return idle
+
+    def _ask_outside(self, own: Own, end_s: float) -> InputError | None:
+        """The same of compiled code."""
+        outside, idle = outside_of(own, sight_of(self.state)), new_idle()
+        _run_asked(self.state, outside, idle, end_s)
+        raise_fault(outside, own, self._event(self._place_all()))
+        return idle_error(own, idle)
+
     def events(self, end_s: float) -> Iterator[JobEvent]:
         """The events with jobs to map before an instant, one by one; each is open until the next one is asked for."""
-        state, rows = self.state, np.empty((0, 2), np.int64)
+        state, place_all = self.state, self._place_all()
         go_on = prepared(_run_jobs, state, end_s)
-        place_all = prepared(assigned.place_all, state, rows, assigned.START, np.empty(0, np.int64), np.empty(0))
         while go_on(state, end_s):
             if state.site.counts[QUEUED]:
-                yield JobEvent(self.world, state, place_all, self.n_events - 1, self.rng)
+                yield self._event(place_all)
+
+    def _event(self, place_all: Callable[..., None]) -> JobEvent:
+        """The event that is open."""
+        return JobEvent(self.world, self.state, place_all, self.n_events - 1, self.rng)
+
+    def _place_all(self) -> Callable[..., None]:
+        """The kernel that starts jobs."""
+        rows = np.empty((0, len(START)), np.int64)
+        return prepared(_start_all, self.state, rows, assigned.START, np.empty(0, np.int64), np.empty(0))
 
     @property
     def n_events(self) -> int:

@@ -63,7 +63,9 @@ def simulate_days(
     Each workload has the tasks that arrive on a day of `supply.day_s`, its counted window; the first may have a warm-up
     before. Queues, waiting tasks, machines, energy used and prices go on from day to day, so that everything is decided
     as in one long run. Two things need to know all tasks in a long run, and differ: weighted policies measure utility
-    by the most that a task of the first day is worth, and random-batch draws other numbers. Tasks without hope are
+    by the most that a task of the first day is worth, and random-batch draws other numbers. A policy of the user's own
+    starts in the world of the first day and goes on as it is; each event shows the world of its day, in which tasks
+    have numbers of that day, and the past of that day. Tasks without hope are
     dropped at the end of a day, so that an event at which no other task waits may be passed over; on an idle system
     prices then move in one step instead of two. Raises InputError when the days do not follow each other or the manager
     does not fit.
@@ -142,9 +144,6 @@ def _problems(manager: Manager, n_days: int) -> Iterator[Problem]:
         yield Problem("manager.groups", f"found {manager.groups}", "must be 1 day by day", "simulate all days at once")
     if manager.preempts:
         yield Problem("manager.preempts", "found true", "must be false day by day", "simulate all days at once")
-    if manager.policy.rule == "assigned":
-        found, allowed = f"found {manager.policy.name}, a policy of your own", "tasks have other numbers every day"
-        yield Problem("manager.policy", found, allowed, "simulate all days at once")
     if manager.mapping_time == "given" and any(manager.mapping_model[1:]):
         found = "found a mapping time that depends on the number of tasks"
         allowed = "day by day, how many will have arrived at the next event is not known"
@@ -228,8 +227,11 @@ def _hand_over(before: Engine, after: Engine, kept: Counts, from_s: float) -> No
     for ends in (new.machines.head, new.machines.tail):
         ends[:] = row[ends]
     new.ledger.used_j[:] = old.ledger.used_j
+    after.rng, after.n_opened, after.asking = before.rng, before.n_opened, before.asking
     _hand_over_batch(before, after, kept, row)
     _hand_over_losses(old.losses, new.losses, row, from_s)
+    if before.outside is not None and after.outside is not None:
+        after.outside.sight.memory[: kept.size] = before.outside.sight.memory[kept]
 
 
 def _hand_over_batch(before: Engine, after: Engine, kept: Counts, row: Counts) -> None:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from joulewise.errors import InputError, Problem
-from joulewise.kernels.layout import NOBODY
-from joulewise.kernels.ledger import HOUR_S, NOW
+from joulewise.kernels.layout import NOBODY, Tasks, Utilities
 from joulewise.kernels.tasks import assigned
 from joulewise.kernels.tasks.state import EFFECT, HORIZON, LAST, ManagedState, ManagedWorld
 from joulewise.model.arrays import Bools, Codes, Counts, Floats, Ints, seen
 from joulewise.model.world import World
-
-_place_all: Any = assigned.place_all
+from joulewise.simulate.event import MappingEvent
 
 ASSIGNMENT = ("task", "machine", "pstate")
 """The columns of what is assigned."""
@@ -32,7 +29,7 @@ _ADVICE = {
 
 
 @dataclass(frozen=True, eq=False)
-class Event:
+class Event(MappingEvent):
     """A mapping event while it is open.
 
     Columns of tasks have a row for each of `task`, those that wait; columns of machines one for each machine. Tables
@@ -43,6 +40,7 @@ class Event:
     world: World
     _setting: ManagedWorld
     _state: ManagedState
+    _place_all: Callable[..., None]
     number: int
     rng: np.random.Generator
 
@@ -86,11 +84,18 @@ class Event:
         """How long each has waited."""
         return seen(np.asarray(self.now_s - self.arrival_s))
 
+    @property
+    def worthless_at_s(self) -> Floats:
+        """From when on each is worth nothing."""
+        return seen(self.world.workload.worthless_at_s[self.task])
+
     def utility(self, completion_s: ArrayLike, task: ArrayLike | None = None) -> Floats:
         """What tasks (those that wait, row by row) earn when completed at these instants."""
-        at_s = np.asarray(completion_s, float)
-        tasks = self.task if task is None else np.asarray(task)
-        return self.world.workload.utility(tasks.reshape(tasks.shape + (1,) * (at_s.ndim - tasks.ndim)), at_s)
+        return self._earned(self.task if task is None else task, completion_s)
+
+    @property
+    def _worth(self) -> tuple[Tasks, Utilities]:
+        return self._setting.tasks, self._setting.utilities
 
     # Machines
 
@@ -147,31 +152,6 @@ class Event:
         """What a run uses."""
         return self.world.system.eec_j
 
-    # Limits
-
-    @property
-    def left_j(self) -> float:
-        """What is left of the day's energy for what is assigned; infinite without a budget."""
-        return float(self._state.ledger.left_j[NOW])
-
-    @property
-    def day_end_s(self) -> float:
-        """When the budget's day ends; never without a budget."""
-        return float(self._state.ledger.day_end_s[0])
-
-    @property
-    def cap_w(self) -> float:
-        """The most power that may be drawn now."""
-        return self._at_hour(self.world.supply.cap_w, np.inf)
-
-    @property
-    def tariff(self) -> float:
-        """What a unit of energy costs now."""
-        return self._at_hour(self.world.supply.tariff, 1.0)
-
-    def _at_hour(self, values: Floats | None, otherwise: float) -> float:
-        return otherwise if values is None else float(values[int(self.now_s // HOUR_S) % values.size])
-
     # What was seen
 
     @cached_property
@@ -192,22 +172,12 @@ class Event:
         columns = np.broadcast_arrays(*(np.asarray(part) for part in (task, machine, pstate)))
         rows = np.stack([np.ravel(column) for column in columns], axis=1).astype(np.int64)
         fates = np.empty(len(rows), np.int64)
-        _place_all(self._setting, self._state, rows, fates)
+        self._place_all(self._setting, self._state, rows, fates)
         impossible = np.flatnonzero(fates > assigned.REFUSED)
         if impossible.size:
             row, fate = rows[impossible[0]].tolist(), int(fates[impossible[0]])
             raise InputError(impossible_problem(self.place, row, fate, self.machine_type.size))
         return np.asarray(fates == assigned.PLACED)
-
-    @property
-    def place(self) -> str:
-        """Where messages say that something happened."""
-        return place_of(self.number, self.now_s)
-
-
-def place_of(number: int, now_s: float) -> str:
-    """Where messages say that something happened."""
-    return f"event {number} at {now_s:g} s"
 
 
 def impossible_problem(where: str, row: Sequence[int], fate: int, n_machines: int) -> Problem:

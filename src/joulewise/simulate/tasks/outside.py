@@ -1,50 +1,32 @@
-"""A user's compiled code as the managed engine takes it: a policy with what it sees, or an objective."""
+"""A user's compiled policy as the managed engine takes it."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import numba
 import numpy as np
 
-from joulewise.errors import Problem, raise_if_any
-from joulewise.kernels.tasks.outside import NO_ANSWER, Nobody, Outside, Sight, Valuer
+from joulewise.errors import raise_if_any
+from joulewise.kernels.outside import NO_ANSWER, Outside
+from joulewise.kernels.tasks.outside import Sight
 from joulewise.kernels.tasks.state import EFFECT, HORIZON, LAST, ManagedState, ManagedWorld
 from joulewise.model.arrays import seen
 from joulewise.model.world import World
 from joulewise.policies.own import Own
-from joulewise.policies.tasks.compile import compiled, compiled_policy
-from joulewise.policies.tasks.policy import Policy
-from joulewise.simulate.tasks.event import filled_of, impossible_problem, place_of
-
-_N_MEMORIES = 4
-
-_typeof: Any = numba.typeof
-
-
-def outside_of(world: World, policy: Policy, setting: ManagedWorld, state: ManagedState) -> Outside | Valuer | Nobody:
-    """What compiled code of the user the engine asks."""
-    if policy.own is not None and policy.own.is_compiled:
-        sight = _sight(world, setting, state)
-        return Outside(compiled_policy(policy.own, _typeof(sight)), sight, np.zeros(6))
-    if policy.objective is None or not policy.objective.sees:
-        return Nobody()
-    work = world.workload
-    return Valuer(compiled(policy.objective), work.arrival_s + work.hold_s + work.shapes.worthless_s[work.shape])
+from joulewise.simulate.event import place_of
+from joulewise.simulate.outside import N_COLUMNS, N_MEMORIES, all_seen, fault_of, no_answer
+from joulewise.simulate.tasks.event import filled_of, impossible_problem
 
 
 def raise_fault(outside: Outside, own: Own, n_machines: int) -> None:
     """Raise InputError when compiled code answered something impossible."""
-    fate, number, now_s, *row = outside.fault.tolist()
-    where = f"{own.name}, {place_of(int(number), now_s)}"
+    fate, number, now_s, row = fault_of(outside)
+    where = f"{own.name}, {place_of(number, now_s)}"
     if fate == NO_ANSWER:
-        found, allowed = f"raised, or returned {row[0]:g}", "must return how many rows of the answer are filled"
-        raise_if_any([Problem(where, found, allowed, "check its indices")])
+        raise_if_any([no_answer(where, outside)])
     if fate:
-        raise_if_any([impossible_problem(where, [*map(int, row)], int(fate), n_machines)])
+        raise_if_any([impossible_problem(where, row, fate, n_machines)])
 
 
-def _sight(world: World, setting: ManagedWorld, state: ManagedState) -> Sight:
+def sight_of(world: World, setting: ManagedWorld, state: ManagedState) -> Sight:
     """What compiled code sees of a run: the engine's own arrays, not to be written."""
     instants, machines, n_tasks = state.clock.instants, state.machines, world.workload.n_tasks
     is_option = setting.option_at >= 0
@@ -57,21 +39,20 @@ def _sight(world: World, setting: ManagedWorld, state: ManagedState) -> Sight:
         left_j=seen(state.ledger.left_j[:1]),
         n_waiting=seen(state.batch.waiting.size),
         task=seen(state.batch.waiting.items),
-        tasks=_all_seen(setting.tasks),
-        utilities=_all_seen(setting.utilities),
+        tasks=all_seen(setting.tasks),
+        utilities=all_seen(setting.utilities),
+        worthless_at_s=seen(world.workload.worthless_at_s),
         first=seen(machines.first),
         machine_type=seen(machines.type_of),
         free_s=seen(machines.free_s),
+        n_queued=seen(machines.n_queued),
         is_open=seen(machines.is_there),
         is_filled=seen(filled_of(setting, state)),
         exec_s=seen(exec_s),
         energy_j=seen(world.system.eec_j.copy()),
-        options=_all_seen(setting.options),
-        memory=np.zeros((n_tasks, _N_MEMORIES)),
-        answer=np.zeros((n_tasks, 3), np.int64),
+        options=all_seen(setting.options),
+        price_per_s=seen(state.prices.per_s),
+        price_per_j=seen(state.prices.per_j),
+        memory=np.zeros((n_tasks, N_MEMORIES)),
+        answer=np.zeros((n_tasks, N_COLUMNS), np.int64),
     )
-
-
-def _all_seen(columns: Any) -> Any:
-    """The same columns, not to be written."""
-    return type(columns)(*map(seen, columns))

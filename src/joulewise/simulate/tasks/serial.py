@@ -29,8 +29,9 @@ from joulewise.policies.tasks.objectives import UTILITY
 from joulewise.policies.tasks.policy import Policy
 from joulewise.rng import generator
 from joulewise.simulate.tasks.dropping import thresholds
-from joulewise.simulate.tasks.managed import Managed, manage, needs_managing
+from joulewise.simulate.tasks.managed import Managed, manage
 from joulewise.simulate.tasks.manager import Manager, group_problems, uses_managed_engine
+from joulewise.simulate.tasks.misfits import needs_managing
 from joulewise.simulate.tasks.values import rising_value, usable_value
 from joulewise.visible import Visible
 

@@ -29,7 +29,7 @@ class Session:
         self.world = world
         self.manager = Manager(BY_HAND) if manager is None else replace(manager, policy=BY_HAND)
         self._engine = start(world, self.manager, seed, trial)
-        self._events = self._engine.events()
+        self._events = self._engine.events(world.workload.end_s)
 
     def __iter__(self) -> Iterator[Event]:
         return self._events

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from joulewise.check.jobs.allocation import check_jobs
 from joulewise.model.clusters import Clusters, JobTypes
@@ -25,6 +26,7 @@ from joulewise.study.kinds.conformance import PolicyCheck, Trial, held_against_a
 _SIZES = (1, 2, 5, 20, 100)
 _LARGEST = 300
 _N_NODES = (8, 16)
+_CROWD_S = 500.0
 
 
 # Worlds, from small to large
@@ -69,6 +71,26 @@ class JobTrial(Trial):
     def renamed(self) -> JobTrial:
         """The policy in the same world with other names."""
         return replace(self, world=renamed(self.world))
+
+    def gathered(self) -> JobTrial:
+        """The policy in a like world, in which jobs arrive in crowds and are worth differently much."""
+        work, rng = self.world.jobs.work, generator(0, "study.jobs.conformance", "worth")
+        scale = work.scale * rng.uniform(1.0, 1.5, work.n_tasks)
+        crowded = replace(work, arrival_s=work.arrival_s // _CROWD_S * _CROWD_S, scale=scale)
+        return self._with(replace(self.world.jobs, work=crowded))
+
+    def listed(self, order: NDArray[Any]) -> JobTrial:
+        """The policy in the same world with its jobs in another order."""
+        jobs = self.world.jobs
+        labels = {name: replace(label, codes=label.codes[order]) for name, label in jobs.labels.items()}
+        return self._with(replace(jobs, work=jobs.work.some(order), labels=labels))
+
+    def arrival_s(self) -> NDArray[Any]:
+        """When the jobs arrive."""
+        return np.asarray(self.world.jobs.work.arrival_s)
+
+    def _with(self, jobs: Jobs) -> JobTrial:
+        return replace(self, world=replace(self.world, jobs=jobs))
 
     def parts(self) -> Iterable[Any]:
         """The parts of the world."""

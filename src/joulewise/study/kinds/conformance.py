@@ -24,12 +24,16 @@ _EVENTS_OF_A_DAY = 1440
 
 @dataclass(frozen=True)
 class PolicyCheck:
-    """What came out of a check: what is wrong, on the smallest trial that shows it, or nothing."""
+    """What came out of a check: what is wrong, on the smallest trial that shows it, or nothing.
+
+    A `word` says what need not be wrong, but is worth knowing.
+    """
 
     check: str
     says: str
     problem: str = ""
     shown_by: str = ""
+    word: str = ""
 
     @property
     def passed(self) -> bool:
@@ -68,6 +72,18 @@ class Trial(ABC):
         """The policy in the same world with other names, their order turned round."""
 
     @abstractmethod
+    def gathered(self) -> Trial:
+        """The policy in a like world, in which the work arrives in crowds."""
+
+    @abstractmethod
+    def listed(self, order: NDArray[Any]) -> Trial:
+        """The policy in the same world with the work in this order, which is one of arrival."""
+
+    @abstractmethod
+    def arrival_s(self) -> NDArray[Any]:
+        """When the work arrives."""
+
+    @abstractmethod
     def parts(self) -> Iterable[Any]:
         """The parts of the world, which hold its arrays."""
 
@@ -89,10 +105,14 @@ class Trial(ABC):
 
 @dataclass(frozen=True)
 class Check:
-    """A row of the table: what it says of a policy that passes, and what is wrong on a trial, or nothing."""
+    """A row of the table: what it says of a policy that passes, and what is wrong on a trial, or nothing.
+
+    What `may_be_right` is told in a word.
+    """
 
     says: str
     find: Callable[[Trial], str]
+    may_be_right: bool = False
 
 
 def arrays_of(parts: Iterable[Any]) -> list[NDArray[Any]]:
@@ -126,6 +146,20 @@ def _keeps_nothing(trial: Trial) -> str:
 
 def _sees_no_names(trial: Trial) -> str:
     return _difference(trial, trial.renamed().again(), "other names")
+
+
+def _sees_no_order(trial: Trial) -> str:
+    gathered = trial.gathered()
+    arrival_s = gathered.arrival_s()
+    order = np.lexsort((-np.arange(arrival_s.size), arrival_s))
+    there = gathered.listed(order).again().allocation
+    for name in trial.columns:
+        column = getattr(gathered.outcome.allocation, name)[order]
+        if problem := _difference_of(
+            trial, column, getattr(there, name), "what arrives together in another order", name
+        ):
+            return f"{problem}: ties, or chance, may be why"
+    return ""
 
 
 def _leaves_inputs(trial: Trial) -> str:
@@ -162,6 +196,7 @@ CHECKS = {
     "deterministic": Check("the same run gives the same allocation", _is_repeated),
     "stateless": Check("nothing is kept from run to run", _keeps_nothing),
     "names": Check("names do not matter", _sees_no_names),
+    "order": Check("the order in which those are listed that arrive together does not matter", _sees_no_order, True),
     "inputs": Check("worlds stay as they are", _leaves_inputs),
     "works": Check("some work is done", _does_something),
     "quiet": Check("nothing is printed", _is_quiet),
@@ -181,7 +216,8 @@ def held_against_all(trials_of: Callable[[], Iterable[Trial]]) -> Iterator[Polic
     for name, check in CHECKS.items():
         shown = ((trial.name, problem) for trial in in_order if (problem := _found(check, trial)))
         shown_by, problem = next(shown, ("", ""))
-        yield PolicyCheck(name, check.says, problem, shown_by)
+        told = {"word" if check.may_be_right else "problem": problem}
+        yield PolicyCheck(name, check.says, shown_by=shown_by, **told)
         if problem and check.find is _runs:
             return
     problem = _on_worker(in_order[0], trials_of)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from joulewise.check.tasks.allocation import check_allocation
 from joulewise.model.allocation import Status
@@ -26,6 +27,7 @@ from joulewise.study.kinds.conformance import PolicyCheck, Trial, held_against_a
 
 _SIZES = (1, 2, 5, 20, 100)
 _LARGEST = 400
+_CROWD_S = 120.0
 
 
 # Worlds, from small to large
@@ -68,6 +70,23 @@ class TaskTrial(Trial):
     def renamed(self) -> TaskTrial:
         """The policy in the same world with other names."""
         return replace(self, world=renamed(self.world))
+
+    def gathered(self) -> TaskTrial:
+        """The policy in a like world, in which tasks arrive in crowds and are worth differently much."""
+        work, rng = self.world.workload, generator(0, "study.tasks.conformance", "worth")
+        scale = work.scale * rng.uniform(1.0, 1.5, work.n_tasks)
+        return self._with(replace(work, arrival_s=work.arrival_s // _CROWD_S * _CROWD_S, scale=scale))
+
+    def listed(self, order: NDArray[Any]) -> TaskTrial:
+        """The policy in the same world with its tasks in another order."""
+        return self._with(self.world.workload.some(order))
+
+    def arrival_s(self) -> NDArray[Any]:
+        """When the tasks arrive."""
+        return np.asarray(self.world.workload.arrival_s)
+
+    def _with(self, work: Workload) -> TaskTrial:
+        return replace(self, world=replace(self.world, workload=work))
 
     def parts(self) -> Iterable[Any]:
         """The parts of the world."""
