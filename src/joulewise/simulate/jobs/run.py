@@ -38,6 +38,7 @@ from joulewise.visible import Visible
 _run_jobs: Any = run_jobs
 
 _BEFORE_ALL_S = -1.0
+_ALL_EVENTS = 2**62
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +109,7 @@ class JobEngine:
         if self.policy.own is not None:
             self._ask(self.policy.own, end_s)
         else:
-            _run_jobs(self.state, end_s)
+            _run_jobs(self.state, end_s, _ALL_EVENTS)
         if self.pool.n_rises[0]:
             found = "its value rose with waiting in this run, although it was declared falls_with_time"
             raise InputError(Problem(f"policy {self.policy.name}", found, advice="leave falls_with_time out"))
@@ -132,9 +133,9 @@ class JobEngine:
     def events(self, end_s: float) -> Iterator[JobEvent]:
         """The events with jobs to map before an instant, one by one; each is open until the next one is asked for."""
         state, rows = self.state, np.empty((0, 2), np.int64)
-        go_on = prepared(_run_jobs, state, end_s)
+        go_on = prepared(_run_jobs, state, end_s, 1)
         place_all = prepared(assigned.place_all, state, rows, assigned.START, np.empty(0, np.int64), np.empty(0))
-        while go_on(state, end_s):
+        while go_on(state, end_s, 1):
             if state.site.counts[QUEUED]:
                 yield JobEvent(self.world, state, place_all, self.n_events - 1, self.rng)
 

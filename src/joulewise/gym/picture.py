@@ -1,0 +1,37 @@
+"""A day so far as a report draws it, as a picture of lines or as an array of pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joulewise.gym.pixels import pixels_of
+from joulewise.present.export import render, spec_of
+
+SIZE = 480, 860
+"""Rows and columns of an array of pixels, the same for every picture, so that they make a film."""
+
+_WHITE = 255
+_EMPTY = '<svg xmlns="http://www.w3.org/2000/svg"/>'
+
+
+def svg(outcome: Any, figure: str) -> str:
+    """The picture as an SVG; an empty one before anything ran."""
+    return str(render(spec_of(outcome.plot(figure)), "svg")) if figure in outcome.figures() else _EMPTY
+
+
+def rgb_array(outcome: Any, figure: str) -> NDArray[np.uint8]:
+    """The picture in rows and columns of red, green and blue; a white one before anything ran."""
+    picture = np.full((*SIZE, 3), _WHITE, np.uint8)
+    if figure in outcome.figures():
+        drawn = pixels_of(bytes(render(spec_of(outcome.plot(figure)), "png")))  # type: ignore[arg-type]
+        drawn = drawn[: SIZE[0], : SIZE[1]]
+        picture[: drawn.shape[0], : drawn.shape[1]] = drawn
+    return picture
+
+
+PICTURES: dict[str, Callable[[Any, str], Any]] = {"svg": svg, "rgb_array": rgb_array}
+"""What pictures there are, by render mode."""
