@@ -22,8 +22,9 @@ from tests.gym.days import MADE, VARIANTS, at_random, made, study
 
 IDS = {"tasks": TASKS, "jobs": JOBS}
 SYSTEMS, MODES = list(MADE), ["choices", "prices"]
-PLAYED = [(*variant, mode) for variant in VARIANTS for mode in MODES if (variant[1], mode) != ("killed", "prices")]
-"""All but Prices on a log without an end, which it refuses."""
+ENDLESS = ("killed", "moldable")
+PLAYED = [(*variant, mode) for variant in VARIANTS for mode in MODES if mode == "choices" or variant[1] not in ENDLESS]
+"""All but Prices in a counted window without an end, which it refuses."""
 
 
 def found(env: Environment) -> dict[str, Any]:
@@ -152,6 +153,12 @@ def test_studies_that_are_no_days_are_errors(tmp_path: Path, system: str, change
         kind(study(tmp_path, change(text)))  # type: ignore[call-arg]
 
 
+def test_prices_need_a_day_that_ends(tmp_path: Path) -> None:
+    env = MADE["jobs"][0](study(tmp_path, VARIANTS["jobs", "moldable"]), actions="prices")  # type: ignore[call-arg]
+    with pytest.raises(InputError, match="found a counted window without an end"):
+        env.reset(seed=0)
+
+
 def test_a_seed_below_0_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="must be 0 or more: it is the trial"):
         made(tmp_path).reset(seed=-1)
@@ -184,6 +191,7 @@ def test_several_in_processes_of_their_own(tmp_path: Path, system: str) -> None:
         several.close()
 
 
+@pytest.mark.thorough("draws pictures")
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_pictures_of_the_day(tmp_path: Path, system: str) -> None:
     env = made(tmp_path, system, render_mode="rgb_array")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,7 +26,10 @@ _TRIALS = 2**31
 
 
 class Environment(gymnasium.Env[Seen, Any]):
-    """A day of a study, a new one at each reset: `reset(seed=7)` is trial 7 of the study."""
+    """A day of a study, a new one at each reset: `reset(seed=7)` is trial 7 of the study.
+
+    `entries` names each number that is seen.
+    """
 
     metadata = {"render_modes": list(PICTURES), "render_fps": 1}  # noqa: RUF012 - as Gymnasium has it
 
@@ -40,9 +43,10 @@ class Environment(gymnasium.Env[Seen, Any]):
         self._look, self._game_of, self._days = look, self.system.games[actions], Days(Path(study), self.system)
         self._reward, self._sign = reward, self.system.tallies[reward]
         self._sight = self._days.of(0).sight
-        self.action_space: Space[Any]
-        self.observation_space: Space[Any]
-        self.action_space, self.observation_space = SPACES[actions](self._sight, look)
+        spaces = SPACES[actions](self._sight, look)
+        self.action_space: Space[Any] = spaces.actions
+        self.observation_space: Space[Any] = spaces.observations
+        self.entries = spaces.entries
         self._game: Game | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Seen, dict[str, Any]]:
@@ -111,12 +115,15 @@ class Environment(gymnasium.Env[Seen, Any]):
 
 
 def _problems(system: System, actions: str, look: Look, reward: str, render_mode: str | None) -> Iterator[Problem]:
-    tables = {"actions": (actions, system.games), "order": (look.order, ORDERS), "reward": (reward, system.tallies)}
-    if render_mode is not None:
-        tables["render_mode"] = (render_mode, PICTURES)
-    for name, (given, table) in tables.items():
-        if given not in table:
-            yield unknown_name(name, str(given), tuple(table))
+    asked: dict[str, tuple[str, Collection[str]]] = {
+        "actions": (actions, system.games),
+        "order": (look.order, ORDERS),
+        "reward": (reward, system.tallies),
+        **({} if render_mode is None else {"render_mode": (render_mode, PICTURES)}),
+    }
+    for name, (given, offered) in asked.items():
+        if given not in offered:
+            yield unknown_name(name, str(given), offered)
     window: object = look.window
     if not isinstance(window, int) or window < 1:
         yield Problem("window", f"found {window!r}", "must be a whole number, 1 or more")

@@ -152,22 +152,26 @@ class Steering(Game):
 
 
 class Spaces(NamedTuple):
-    """What actions there are, and what is seen."""
+    """What actions there are, and the name of each number from 0 to 1 that is seen."""
 
     actions: Space[Any]
-    observations: Space[Any]
+    entries: tuple[str, ...]
+
+    @property
+    def observations(self) -> Box:
+        """Numbers from 0 to 1."""
+        return Box(0.0, 1.0, (len(self.entries),), np.float32)
 
 
 def choice_spaces(sight: Sight, look: Look) -> Spaces:
-    """One number for each choice, and the last one; parts of wholes are seen."""
-    return Spaces(Discrete(sight.n_choices(look.window)), Box(0.0, 1.0, (sight.n_entries(look.window),), np.float32))
+    """One number for each choice, and the last one."""
+    return Spaces(Discrete(sight.n_choices(look.window)), tuple(sight.entries(look.window)))
 
 
 def price_spaces(sight: Sight, _look: Look) -> Spaces:
-    """From -1 to 1 for each price; parts of wholes are seen, and the prices."""
-    n_prices = len(sight.kinds) + 1
-    seen = Box(0.0, 1.0, (sight.n_entries(0) + n_prices,), np.float32)
-    return Spaces(Box(-1.0, 1.0, (n_prices,), np.float32), seen)
+    """From -1 to 1 for each price; the prices are seen as well."""
+    priced = (*sight.kinds, "energy")
+    return Spaces(Box(-1.0, 1.0, (len(priced),), np.float32), (*sight.entries(0), *(f"{of}: price" for of in priced)))
 
 
 SPACES = {CHOICES: choice_spaces, PRICES: price_spaces}

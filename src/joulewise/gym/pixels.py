@@ -5,11 +5,14 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.pixels import unfilter
+
+_unfilter: Any = unfilter
 
 _SIGNATURE = 8
 _HEAD = struct.Struct(">IIBB")
@@ -26,7 +29,7 @@ def pixels_of(png: bytes) -> NDArray[np.uint8]:
     n = _CHANNELS[colours]
     lines = np.frombuffer(filtered, np.uint8).reshape(n_rows, 1 + n * n_columns)
     pixels = np.zeros((n_rows, n * n_columns), np.uint8)
-    unfilter(lines, n, pixels)
+    _unfilter(lines, n, pixels)
     return _on_white(pixels.reshape(n_rows, n_columns, n))
 
 

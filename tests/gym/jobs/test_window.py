@@ -13,7 +13,7 @@ from joulewise.model.jobs import JobWorld
 from joulewise.simulate.jobs.event import JobEvent
 from joulewise.simulate.jobs.measures import SHORTEST_S, arrived_inside, job_times
 from joulewise.simulate.jobs.session import JobSession
-from joulewise.simulate.jobs.window import sight_of, ways_of
+from joulewise.simulate.jobs.window import ways_of
 from tests.gym.days import VARIANTS, at_random, made, study
 
 PLACES = 4
@@ -57,7 +57,7 @@ def test_what_is_seen_is_what_a_session_tells(tmp_path: Path) -> None:
     for event in JobSession(world, game.turns.scheduler):
         jobs = event.job[:PLACES].tolist()
         named, mask = seen_by_hand(world, event, jobs)
-        entries = dict(zip(sight_of(world).entries(PLACES), seen.tolist(), strict=True))
+        entries = dict(zip(env.entries, seen.tolist(), strict=True))
         assert named == pytest.approx({name: entries[name] for name in named}, rel=1e-6, abs=1e-7)
         assert info["action_mask"][: len(mask)].tolist() == mask
         if True in mask:
@@ -94,6 +94,7 @@ def test_slowdowns_are_those_of_the_jobs(tmp_path: Path, variant: str) -> None:
 def test_a_moldable_job_has_a_way_for_each_size(tmp_path: Path) -> None:
     env = made(tmp_path, "jobs")
     env = type(env)(study(tmp_path, VARIANTS["jobs", "moldable"]))  # type: ignore[call-arg]
-    ways = ways_of(env.reset(seed=0) and env.day.world)
+    env.reset(seed=0)
+    ways = ways_of(env.day.world)
     assert ways.names == ("a, P-state 0", "b, P-state 0", "b, P-state 0, size 1")
     assert ways.option_at.tolist() == [[0, 1, 2]]

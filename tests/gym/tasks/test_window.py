@@ -10,7 +10,6 @@ import pytest
 
 from joulewise.kernels.choice import in_order
 from joulewise.kernels.window import QUEUE_UNIT, WAIT_UNIT_S
-from joulewise.simulate.tasks.window import sight_of
 from tests.gym.days import made
 
 
@@ -26,7 +25,7 @@ def test_what_is_seen_is_what_its_names_say(tmp_path: Path) -> None:
         seen, _, _, _, info = env.step(int(info["action_mask"].argmax()))
     game: Any = env._begun()
     world, state, tasks = env.day.world, game.turns.engine.state, game.window.task
-    named = dict(zip(sight_of(world.system).entries(3), seen.tolist(), strict=True))
+    named = dict(zip(env.entries, seen.tolist(), strict=True))
     now_s = float(state.clock.instants[2])
     n_waiting = int((tasks >= 0).sum() + game.window.line.size[0])
     assert named["waiting"] == pytest.approx(shares(n_waiting, QUEUE_UNIT), rel=1e-6)
