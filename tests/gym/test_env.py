@@ -191,6 +191,20 @@ def test_several_in_processes_of_their_own(tmp_path: Path, system: str) -> None:
         several.close()
 
 
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_before_anything_ran_there_is_nothing_to_draw(tmp_path: Path, system: str) -> None:
+    env = made(tmp_path, system, render_mode="svg")
+    env.reset(seed=1)
+    assert env.render() == '<svg xmlns="http://www.w3.org/2000/svg"/>'
+
+
+@pytest.mark.thorough("draws pictures in all ways")
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_gymnasium_finds_nothing_odd_in_pictures(tmp_path: Path, system: str) -> None:
+    check_env(gymnasium.make(IDS[system], study=study(tmp_path, MADE[system][1])).unwrapped)
+
+
 @pytest.mark.thorough("draws pictures")
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_pictures_of_the_day(tmp_path: Path, system: str) -> None:

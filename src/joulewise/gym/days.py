@@ -34,6 +34,9 @@ class Day(Protocol):
     def sight(self) -> Sight:
         """What is seen of it."""
 
+    def earned_by(self, policy: Any) -> float:
+        """What a policy of the system earns there."""
+
 
 class System(NamedTuple):
     """What days of a system are: the kind of study that has them, how they are made, played and drawn.
