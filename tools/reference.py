@@ -22,7 +22,9 @@ from joulewise.measure.bench.bundled import KERNELS as KERNELS_OF_LABORATORY
 from joulewise.measure.bench.observations import COLUMNS as OBSERVATIONS
 from joulewise.measure.plan.table import SYNTHETIC, PlanKey, plan_keys, title_of
 from joulewise.present import gallery
-from joulewise.simulate.tasks.window import MEANINGS
+from joulewise.simulate.jobs.window import MEANINGS as OF_JOBS
+from joulewise.simulate.tasks.window import MEANINGS as OF_TASKS
+from joulewise.simulate.window import Meaning
 from joulewise.study.kinds.columns import Described, all_columns
 from joulewise.study.kinds.systems import all_sections
 from joulewise.study.parsing.schema import StudyKey, study_keys
@@ -321,17 +323,24 @@ def _first_sentence(thing: object) -> str:
 # --- environments ------------------------------------------------------------------------------------------------
 
 _ENVIRONMENTS_INTRO = """\
-An environment of days of tasks shows an agent one array of numbers from 0 to 1, in this order: the rows per event once,
-those per machine type for each machine type, and then for each place of the window its own rows and those of each of
-its options, by machine type and P-state. `joulewise.simulate.tasks.window.entries(system, window)` names each number.
-With `actions="prices"` there are no places; behind the rows of machine types stands what a mean run costs at the price
-of each machine type's time, then at that of energy: x / (x + highest scale) of it."""
+An environment shows an agent one array of numbers from 0 to 1, in this order: the rows per event once, those per
+machine type or cluster for each of them, and then for each place of the window its own rows and those of each of its
+options. `env.unwrapped.entries` names each number. With `actions="prices"` there are no places; at the end stands what
+a mean run costs at the price of each machine type's or cluster's time, then at that of energy: x / (x + highest scale)
+of it."""
+
+_SEEN = {"joulewise/Tasks-v0": OF_TASKS, "joulewise/Jobs-v0": OF_JOBS}
 
 
 def environments() -> str:
     """What each number that an agent sees means."""
-    rows = ((code(meaning.name), f"each {meaning.per}", meaning.text) for meaning in MEANINGS)
-    return f"{_ENVIRONMENTS_INTRO}\n\n" + table(("name", "there is one for", "meaning"), rows)
+    parts = (f"## `{name}`\n\n{_meanings(seen)}" for name, seen in _SEEN.items())
+    return "\n\n".join((_ENVIRONMENTS_INTRO, *parts))
+
+
+def _meanings(seen: Iterable[Meaning]) -> str:
+    rows = ((code(meaning.name), f"each {meaning.per}", meaning.text) for meaning in seen)
+    return table(("name", "there is one for", "meaning"), rows)
 
 
 PAGES: dict[str, tuple[str, Callable[[], str]]] = {

@@ -49,6 +49,11 @@ def render(spec: Spec, kind: str) -> str | bytes:
     return _WRITERS[kind](spec)
 
 
+def screen_png(spec: Spec, scale: float = 1.0) -> bytes:
+    """A figure as a PNG with so many pixels for each unit of length."""
+    return bytes(_drawn("vegalite_to_png", spec, scale=scale))  # type: ignore[arg-type]
+
+
 def export(chart: Any, path: Path) -> Path:
     """Write the chart in the format its file name ends with and return the path; InputError if unknown."""
     write_atomic(path, render(spec_of(chart), path.suffix.removeprefix(".").lower()))

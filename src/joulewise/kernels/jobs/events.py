@@ -29,6 +29,7 @@ from joulewise.kernels.jobs.state import (
     NEW,
     OPENED,
     QUEUED,
+    STUCK,
     WORKED,
     admit_ready,
     begin,
@@ -183,17 +184,22 @@ def close_assigned(run, latest_s):
 
 
 @kernel
-def run_jobs(run, latest_s):
+def run_jobs(run, latest_s, most_events):
     """Let jobs of a `JobState` come, wait, run and end until an instant, or until nothing happens any more.
 
-    Where events are decided outside, until one is open: returns whether that is so. The next call closes it.
+    Also until this many events were mapped or, where they are decided outside, until one is open, which the next call
+    closes: returns whether that is so.
     """
     rules, site = run.rules, run.site
-    is_stuck = close_assigned(run, latest_s) if rules.rule == ASSIGNED else False
-    while True:
-        now_s = open_next(run, site.instants[LAST], is_stuck, latest_s)
+    last = site.counts[WORKED] + most_events
+    if rules.rule == ASSIGNED:
+        site.counts[STUCK] = close_assigned(run, latest_s)
+    while site.counts[WORKED] < last:
+        now_s = open_next(run, site.instants[LAST], site.counts[STUCK] > 0, latest_s)
         if now_s == np.inf:
-            break
+            if rules.rule == GREEDY:
+                drop_hopeless(run, site.instants[LAST])
+            return False
         next_s = horizon_s(rules, site, now_s)
         site.instants[LAST], site.instants[HORIZON] = now_s, next_s
         if rules.rule == ASSIGNED:
@@ -203,7 +209,5 @@ def run_jobs(run, latest_s):
             n_mapped = map_greedily(run, now_s, next_s)
         else:
             n_mapped = map_in_order(run, now_s, next_s)
-        is_stuck = close_event(run, n_mapped, now_s, latest_s)
-    if rules.rule == GREEDY:
-        drop_hopeless(run, site.instants[LAST])
-    return False
+        site.counts[STUCK] = close_event(run, n_mapped, now_s, latest_s)
+    return True

@@ -17,7 +17,7 @@ from joulewise.kernels.jobs.pool import admit, note_release
 from joulewise.kernels.layout import NOBODY
 from joulewise.kernels.records import record
 
-ARRIVED, EVENT, WORKED, QUEUED, HELD, NEW, FREED, CHANGES, OUTAGES, OPENED, N_QUEUED, N_HELD = range(12)
+ARRIVED, EVENT, WORKED, QUEUED, HELD, NEW, FREED, CHANGES, OUTAGES, OPENED, N_QUEUED, N_HELD, STUCK = range(13)
 LAST, HORIZON = range(2)
 GREEDY, IN_ORDER, IN_QUEUES, AT_RANDOM, ASSIGNED = range(5)
 
@@ -84,7 +84,7 @@ def new_site(after: NDArray[np.int32]) -> JobSite:
     for i in np.flatnonzero(after != NOBODY)[::-1].tolist():
         next_follower[i] = follower[after[i]]
         follower[after[i]] = i
-    counts = np.zeros(12, np.int64)
+    counts = np.zeros(13, np.int64)
     counts[EVENT] = -1
     return JobSite(
         np.flatnonzero(after == NOBODY), np.empty(n, np.int64), np.empty(n, np.int64), empty_heap(n), empty_heap(n),

@@ -13,17 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.choice import utility_of
-from joulewise.kernels.heap import Heap, pop, push
+from joulewise.kernels.heap import Heap, push
 from joulewise.kernels.jit import inlined, kernel, shared
 from joulewise.kernels.layout import NOBODY, RAN
-from joulewise.kernels.ledger import NOW
 from joulewise.kernels.records import record
 from joulewise.kernels.tasks.assigned import place
 from joulewise.kernels.tasks.orders import may_take
 from joulewise.kernels.tasks.state import ARRIVED, EFFECT, HORIZON, LAST
-
-WAIT_UNIT_S, QUEUE_UNIT = 600.0, 100.0
-"""The units of a wait, and of how many wait."""
+from joulewise.kernels.window import QUEUE_UNIT, WAIT_UNIT_S, next_in_line, part_inside, see_day, share
 
 OF_EVENT, OF_TYPE, OF_PLACE, OF_OPTION = 5, 2, 3, 3
 """How many entries there are of the event, and of each machine type, place and option."""
@@ -46,16 +43,10 @@ class Window(NamedTuple):
     end_s: float
     day_s: float
     most: float
-    mean_exec_s: float
+    mean_s: float
     mean_energy_j: float
     seen: NDArray[np.float32]
     mask: NDArray[np.int8]
-
-
-@inlined
-def share(value, unit):
-    """A number from 0 on as one from 0 to 1."""
-    return value / (value + unit) if value < np.inf else 1.0
 
 
 @shared
@@ -67,16 +58,6 @@ def worth_per_second(world, state, i):
         if end_s < np.inf:
             best = max(best, utility_of(world.tasks, world.utilities, i, end_s) / options.exec_s[option])
     return best
-
-
-@inlined
-def next_in_line(window):
-    """Take the first task off the line, or NOBODY."""
-    if window.line.size[0] == 0:
-        return NOBODY
-    i = window.line.items[0]
-    pop(window.line)
-    return i
 
 
 @inlined
@@ -126,7 +107,7 @@ def see_task(world, state, window, place_at, at):
                 exec_s = world.options.exec_s[option]
                 earned = utility_of(world.tasks, world.utilities, i, state.machines.free_s[m] + exec_s) / window.most
                 best = max(best, earned)
-                seen[here], seen[here + 1] = earned, share(exec_s, window.mean_exec_s)
+                seen[here], seen[here + 1] = earned, share(exec_s, window.mean_s)
                 seen[here + 2] = share(world.options.energy_j[option], window.mean_energy_j)
     seen[at] = i != NOBODY
     seen[at + 1] = 0.0 if i == NOBODY else share(now_s - world.tasks.arrival_s[i], WAIT_UNIT_S)
@@ -137,12 +118,8 @@ def see_task(world, state, window, place_at, at):
 @shared
 def see(world, state, window):
     """See the present choice."""
-    seen, now_s, limits = window.seen, state.clock.instants[LAST], world.limits
-    seen[0] = min(max((now_s - window.start_s) / (window.end_s - window.start_s), 0.0), 1.0)
-    seen[1] = seen[2] = 1.0
-    if limits.has_budget:
-        seen[1] = min(max(state.ledger.left_j[NOW] / limits.budget_j, 0.0), 1.0)
-        seen[2] = min(max((state.ledger.day_end_s[0] - now_s) / window.day_s, 0.0), 1.0)
+    seen = window.seen
+    see_day(window, world.limits, state.ledger, state.clock.instants[LAST])
     n_shown = 0
     for place_at in range(window.task.size):
         n_shown += window.task[place_at] != NOBODY
@@ -165,7 +142,7 @@ def open_window(world, state, window):
         line.completion_s[i] = world.tasks.arrival_s[i]
         push(line, i)
     for place_at in range(window.task.size):
-        window.task[place_at] = next_in_line(window)
+        window.task[place_at] = next_in_line(window.line)
     see(world, state, window)
 
 
@@ -176,7 +153,7 @@ def choose(world, state, window, choice):
     which, p = choice // n_pstates, choice % n_pstates
     place_at, k = which // window.machine.size, which % window.machine.size
     fate = place(world, state, window.task[place_at], window.machine[k], p)
-    window.task[place_at] = next_in_line(window)
+    window.task[place_at] = next_in_line(window.line)
     see(world, state, window)
     return fate
 
@@ -189,8 +166,6 @@ def newly_earned(world, state, start_s, end_s, is_prorated, is_counted):
         if plan.status[i] == RAN and not is_counted[i]:
             is_counted[i] = True
             from_s, until_s = plan.start_s[i], plan.end_s[i]
-            part = 1.0 if start_s < until_s <= end_s else 0.0
-            if is_prorated:
-                part = max(min(until_s, end_s) - max(from_s, start_s), 0.0) / (until_s - from_s)
+            part = part_inside(from_s, until_s, start_s, end_s, is_prorated)
             total += part * utility_of(world.tasks, world.utilities, i, until_s)
     return total

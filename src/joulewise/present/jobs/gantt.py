@@ -57,9 +57,9 @@ class _Chart:
 
 
 def has_runs(records: Records) -> bool:
-    """Whether the runs of some schedule were kept."""
+    """Whether the runs of some schedule were kept, and there are any."""
     jobs = records.frame(JOBS)
-    return jobs.height > 0 and set(COLUMNS) <= set(jobs.columns)
+    return set(COLUMNS) <= set(jobs.columns) and bool(jobs["fate"].cast(pl.String).is_in(_RAN).any())
 
 
 def gantt(records: Records) -> Drawing:

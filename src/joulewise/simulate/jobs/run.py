@@ -43,6 +43,7 @@ _run_jobs: Any = run_jobs
 _start_all: Any = assigned.place_all
 
 _BEFORE_ALL_S = -1.0
+_ALL_EVENTS = 2**62
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +117,7 @@ class JobEngine:
         if self.policy.own is not None:
             self._ask(self.policy.own, end_s)
         else:
-            _run_jobs(self.state, end_s)
+            _run_jobs(self.state, end_s, _ALL_EVENTS)
         if self.pool.n_rises[0]:
             found = "its value rose with waiting in this run, although it was declared falls_with_time"
             raise InputError(Problem(f"policy {self.policy.name}", found, advice="leave falls_with_time out"))
@@ -146,8 +147,8 @@ class JobEngine:
     def events(self, end_s: float) -> Iterator[JobEvent]:
         """The events with jobs to map before an instant, one by one; each is open until the next one is asked for."""
         state, place_all = self.state, self._place_all()
-        go_on = prepared(_run_jobs, state, end_s)
-        while go_on(state, end_s):
+        go_on = prepared(_run_jobs, state, end_s, 1)
+        while go_on(state, end_s, 1):
             if state.site.counts[QUEUED]:
                 yield self._event(place_all)
 

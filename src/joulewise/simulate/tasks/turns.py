@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from joulewise.kernels.jit import prepared
 from joulewise.kernels.tasks.managed import finish_run
 from joulewise.kernels.tasks.window import newly_earned
 from joulewise.model.world import World
 from joulewise.simulate.tasks.managed import Engine, start
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.serial import Outcome, outcome_of
+from joulewise.simulate.turns import bound
 
 
 class Turns:
@@ -29,17 +28,12 @@ class Turns:
 
     def bound(self, kernel: Callable[..., Any], *others: Any) -> Callable[..., Any]:
         """A kernel on the arrays of this run."""
-        return _bound(kernel, self.engine.world, self.engine.state, *others)
+        return bound(kernel, self.engine.world, self.engine.state, *others)
 
     def looking(self, kernel: Callable[..., Any], *others: Any, rest: tuple[Any, ...] = ()) -> Callable[..., Any]:
         """A kernel that asks for no objective, whose address would be looked up at every call."""
-        return _bound(kernel, self.engine.world._replace(value=None), self.engine.state, *others, rest=rest)
+        return bound(kernel, self.engine.world._replace(value=None), self.engine.state, *others, rest=rest)
 
     def outcome(self) -> Outcome:
         """What came of it so far."""
         return outcome_of(self.world, self.manager, self.engine.managed(0.0))
-
-
-def _bound(kernel: Callable[..., Any], *arguments: Any, rest: tuple[Any, ...] = ()) -> Callable[..., Any]:
-    """A kernel with its first arguments, for calls with others like `rest`."""
-    return partial(prepared(kernel, *arguments, *rest), *arguments)

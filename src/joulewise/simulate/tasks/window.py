@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,17 +12,9 @@ from joulewise.kernels.tasks.state import ManagedWorld
 from joulewise.kernels.tasks.window import Window
 from joulewise.model.system import System
 from joulewise.model.world import World
+from joulewise.simulate.window import EVENT, OPTION, PLACE, Meaning, Sight
 
-EVENT, TYPE, PLACE, OPTION = "event", "machine type", "place", "option"
-
-
-class Meaning(NamedTuple):
-    """What an entry of what is seen says, of which there is one `per` event, machine type, place or option."""
-
-    name: str
-    per: str
-    text: str
-
+TYPE = "machine type"
 
 MEANINGS = (
     Meaning("day", EVENT, "the part of the counted window that is over"),
@@ -46,33 +36,15 @@ each of its options, by machine type and P-state.
 """
 
 
-def entries(system: System, n_places: int) -> Iterator[str]:
-    """The name of each entry, in order."""
-    yield from (meaning.name for meaning in MEANINGS if meaning.per == EVENT)
-    yield from (
-        f"{kind}: {meaning.name}" for kind in system.machine_types for meaning in MEANINGS if meaning.per == TYPE
-    )
-    options = [f"{kind}, P-state {p}" for kind, p in product(system.machine_types, range(system.n_pstates))]
-    for place in range(n_places):
-        yield from (f"place {place}: {meaning.name}" for meaning in MEANINGS if meaning.per == PLACE)
-        yield from (
-            f"place {place}, {o}: {meaning.name}" for o in options for meaning in MEANINGS if meaning.per == OPTION
-        )
-
-
-def n_entries(system: System, n_places: int) -> int:
-    """How many entries there are."""
-    return sum(1 for _ in entries(system, n_places))
-
-
-def n_choices(system: System, n_places: int) -> int:
-    """How many choices there are, with that to close the event."""
-    return n_places * system.n_machine_types * system.n_pstates + 1
+def sight_of(system: System) -> Sight:
+    """What is seen of a system."""
+    options = (f"{kind}, P-state {p}" for kind, p in product(system.machine_types, range(system.n_pstates)))
+    return Sight(MEANINGS, TYPE, system.machine_types, tuple(options))
 
 
 def window_of(world: World, setting: ManagedWorld, n_places: int, *, by_worth: bool) -> Window:
     """A window on a run that has not begun."""
-    work, options = world.workload, setting.options
+    work, options, sight = world.workload, setting.options, sight_of(world.system)
     return Window(
         by_worth,
         empty_heap(work.n_tasks),
@@ -84,6 +56,6 @@ def window_of(world: World, setting: ManagedWorld, n_places: int, *, by_worth: b
         float(work.scale.max()) or 1.0,
         float(options.exec_s.mean()),
         float(options.energy_j.mean()),
-        np.zeros(n_entries(world.system, n_places), np.float32),
-        np.zeros(n_choices(world.system, n_places), np.int8),
+        np.zeros(sight.n_entries(n_places), np.float32),
+        np.zeros(sight.n_choices(n_places), np.int8),
     )

@@ -1,0 +1,1 @@
+"""Days of parallel jobs, decided by an agent."""
