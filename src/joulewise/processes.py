@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import ModuleType
@@ -47,6 +48,25 @@ def give_back_memory() -> None:
     gc.collect()
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
+
+
+@contextmanager
+def collecting_seldom() -> Iterator[None]:
+    """Look for garbage seldom: who compiles or imports makes very many objects that stay, and looking took a tenth."""
+    before = gc.get_threshold()
+    gc.set_threshold(100_000, 20, 20)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def begin_work(*modules: str) -> None:
+    """In a worker: follow the parent, and load modules that all of its work needs."""
+    follow_parent()
+    with collecting_seldom():
+        for name in modules:
+            import_module(name)
 
 
 def follow_parent() -> None:

@@ -7,11 +7,14 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.process import BaseProcess
 
-from joulewise.processes import HEED_S, end, follow_parent, for_children, give_back_memory
+from joulewise.processes import HEED_S, begin_work, end, for_children, give_back_memory
 from joulewise.study.kinds.keeping import forget_worlds
 from joulewise.study.running.engines.engine import DIED, Answer, Engine
 from joulewise.study.running.worker import Job, do
 from joulewise.study.store.store import Result
+
+NEEDED = (do.__module__, "joulewise.kernels.jit")
+"""What every process loads."""
 
 
 class Processes(Engine):
@@ -60,7 +63,7 @@ class Processes(Engine):
     def _give(self, job: Job) -> None:
         if self._pool is None:
             self._pool = ProcessPoolExecutor(
-                self._n_workers, multiprocessing.get_context("spawn"), initializer=follow_parent
+                self._n_workers, multiprocessing.get_context("spawn"), initializer=begin_work, initargs=NEEDED
             )
             self._children = []
         with for_children() as children:
