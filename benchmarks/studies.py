@@ -16,10 +16,9 @@ import polars as pl
 
 from benchmarks.measure import Bar, Case, Subject, peak_mb
 from joulewise.present.results import write_report
-from joulewise.processes import begin_work
 from joulewise.study import parse_study, run_study
 from joulewise.study.parsing.study import Study
-from joulewise.study.running.engines.processes import NEEDED
+from joulewise.study.running.engines.processes import begin
 from joulewise.study.running.estimate import estimate
 from joulewise.study.running.planning import plan
 from joulewise.study.running.running import describe
@@ -100,7 +99,7 @@ def efficiency(case: Case) -> dict[str, float]:
         study = parse_study(text, "studies.toml", folder)
         run_study(parse_study(text.replace(f"trials = {n}", "trials = 2"), "studies.toml", folder), folder / "warm", 2)
         jobs = list(islice(Work(plan(study), Store(folder / "none")).jobs(2, 1), 2))
-        with ProcessPoolExecutor(1, get_context("spawn"), initializer=begin_work, initargs=NEEDED) as pool:
+        with ProcessPoolExecutor(1, get_context("spawn"), initializer=begin) as pool:
             start_s = pool.submit(_start_s, jobs).result()
         alone = _seconds(lambda: run_study(study, folder / "one", workers=1))
         both, of_runs = _took(study, folder / "two", workers=2)

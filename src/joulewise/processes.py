@@ -11,7 +11,6 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import ModuleType
@@ -59,14 +58,6 @@ def collecting_seldom() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
-
-
-def begin_work(*modules: str) -> None:
-    """In a worker: follow the parent, and load modules that all of its work needs."""
-    follow_parent()
-    with collecting_seldom():
-        for name in modules:
-            import_module(name)
 
 
 def follow_parent() -> None:
