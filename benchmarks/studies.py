@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from itertools import islice
@@ -18,9 +18,12 @@ from benchmarks.measure import Bar, Case, Subject, peak_mb
 from joulewise.present.results import write_report
 from joulewise.study import parse_study, run_study
 from joulewise.study.parsing.study import Study
+from joulewise.study.running.engines.processes import begin
 from joulewise.study.running.estimate import estimate
 from joulewise.study.running.planning import plan
 from joulewise.study.running.running import describe
+from joulewise.study.running.work import Work
+from joulewise.study.running.worker import Job, do
 from joulewise.study.store.journal import Journal
 from joulewise.study.store.keys import key_of
 from joulewise.study.store.store import Store
@@ -75,9 +78,17 @@ def overhead(case: Case) -> dict[str, float]:
         return figures
 
 
+def _start_s(jobs: Sequence[Job]) -> float:
+    """In a new worker: the processor seconds up to the end of its first job, less those of another one like it."""
+    do(jobs[0])
+    first_s = time.process_time()
+    do(jobs[1])
+    return 2 * first_s - time.process_time()
+
+
 def efficiency(case: Case) -> dict[str, float]:
-    """The part of two processes' time that goes into runs of some tenths of a second."""
-    n, load = (2, 1_000) if case.smoke else (60, 60_000)
+    """The part of two processes' time that goes into runs of some tenths of a second, a minute of them in all."""
+    n, load = (2, 1_000) if case.smoke else (210, 60_000)
     with TemporaryDirectory() as place:
         folder, decision = Path(place), 'policy = "max-max-upt"\ndropping_threshold = 0.5'
         text = (
@@ -87,9 +98,18 @@ def efficiency(case: Case) -> dict[str, float]:
         )
         study = parse_study(text, "studies.toml", folder)
         run_study(parse_study(text.replace(f"trials = {n}", "trials = 2"), "studies.toml", folder), folder / "warm", 2)
+        jobs = list(islice(Work(plan(study), Store(folder / "none")).jobs(2, 1), 2))
+        with ProcessPoolExecutor(1, get_context("spawn"), initializer=begin) as pool:
+            start_s = pool.submit(_start_s, jobs).result()
         alone = _seconds(lambda: run_study(study, folder / "one", workers=1))
         both, of_runs = _took(study, folder / "two", workers=2)
-        return {"efficiency.run_s": of_runs / n, "efficiency.two": alone / 2 / both}
+        return {
+            "efficiency.run_s": of_runs / n,
+            "efficiency.runs_s": alone,
+            "efficiency.start_s": start_s,
+            "efficiency.in_runs": of_runs / 2 / both,
+            "efficiency.two": alone / 2 / both,
+        }
 
 
 def _fill(store: Store, study: Study) -> int:
@@ -232,7 +252,7 @@ SUBJECT = Subject(
     [
         Bar("seconds beside each run, in ms: this process", "overhead.1_ms", "at most", 5),
         Bar("seconds beside each run, in ms: two processes", "overhead.2_ms", "at most", 5),
-        Bar("efficiency of two processes", "efficiency.two", "at least", 0.9),
+        Bar("efficiency of two processes over a minute of runs", "efficiency.two", "at least", 0.9),
         Bar("100,000 runs grouped, in s", "store.grouped_s", "at most", 2),
         Bar("a million runs planned, resumed and reported: MB at most", "million.most_mb", "at most", 500),
         Bar("a sweep of a million points checked, in s", "check.s", "at most", 10),

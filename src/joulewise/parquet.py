@@ -119,14 +119,18 @@ class _Chunk(NamedTuple):
 
 
 def _check(path: Path, name: str = "") -> None:
-    """ValueError where places and counts of a file do not fit it or each other, or it is not sealed by its name."""
+    """ValueError where a file is not sealed by its name, or, without one, where its places and counts do not fit.
+
+    What is sealed is as it was written, to the last byte.
+    """
     if path.stat().st_size < len(_MAGIC) + _END:
         raise ValueError("it is too short")
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
         try:
-            if name and not _is_sealed(data, name):
+            if not name:
+                _check_groups(data)
+            elif not _is_sealed(data, name):
                 raise ValueError("it is not as Joulewise wrote it")
-            _check_groups(data)
         except (LookupError, TypeError, AttributeError, RecursionError):
             raise ValueError("what it says of itself is damaged") from None
 

@@ -49,6 +49,17 @@ def give_back_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
+@contextmanager
+def collecting_seldom() -> Iterator[None]:
+    """Look for garbage seldom: who compiles or imports makes very many objects that stay, and looking took a tenth."""
+    before = gc.get_threshold()
+    gc.set_threshold(100_000, 20, 20)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
 def follow_parent() -> None:
     """In a worker: leave Ctrl-C to the parent, and end when the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import gc
 import hashlib
 import os
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from typing import Any, TypeVar, cast
 import numba
 
 from joulewise.kernels.compiler import AS_DRAFT, OWNS_NOTHING, compiler_name, keep_compiled_in, one_thread_compiles
+from joulewise.processes import collecting_seldom
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _MARKER = "complete"
@@ -79,24 +79,13 @@ def _in_turn(compile_it: Callable[[Any], Any], name: str) -> Callable[[Any], Any
 
     def compile_or_load(types: Any) -> Any:
         lock = hashlib.sha256(f"{name} {types}".encode()).hexdigest()[:16]
-        with one_thread_compiles(), ExitStack() as held, _collecting_seldom():
+        with one_thread_compiles(), ExitStack() as held, collecting_seldom():
             with suppress(OSError):  # some disks know no locks
                 file = held.enter_context((cache_folder() / f"{lock}.lock").open("w"))
                 fcntl.flock(file, fcntl.LOCK_EX)
             return compile_it(types)
 
     return compile_or_load
-
-
-@contextmanager
-def _collecting_seldom() -> Iterator[None]:
-    """Look for garbage seldom: a compiler makes millions of objects that stay, and looking took a tenth of its time."""
-    before = gc.get_threshold()
-    gc.set_threshold(100_000, 20, 20)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def inlined(function: _F) -> _F:

@@ -13,6 +13,7 @@ import numba
 from joulewise.errors import InputError, Problem
 from joulewise.policies.own import Own
 from joulewise.policies.user_files import place_of, reason
+from joulewise.processes import collecting_seldom
 
 _OPTIONS: dict[str, Any] = {"error_model": "numpy"}
 _NEVER_RAISE = frozenset({"abs", "float", "max", "min"})
@@ -34,9 +35,10 @@ def function_pointer(where: str, signature: Any, function: Callable[..., float],
         found, advice = "prints, which compiled code cannot do from here", "take the print out"
         raise InputError(Problem(where, found, advice=advice))
     try:
-        return numba.cfunc(signature, **_OPTIONS)(
-            _guarded(function, options) if options or _may_raise(function) else function
-        )
+        with collecting_seldom():  # the first one has Numba load much
+            return numba.cfunc(signature, **_OPTIONS)(
+                _guarded(function, options) if options or _may_raise(function) else function
+            )
     except Exception as error:  # numba raises all kinds, and any of them means that it cannot be compiled
         found = f"could not be compiled: {reason(error)}"
         advice = "use arithmetic and the math module only, and return a float"

@@ -19,6 +19,7 @@ from joulewise.study.answers.tuned import tuning_words
 from joulewise.study.parsing.study import VARIANT, Study, parse_study, read_source
 from joulewise.study.spec.column import RECORDS, Column
 from joulewise.study.spec.trials import FIRST_TUNING
+from joulewise.study.store.keys import numbers_of
 from joulewise.study.store.reading import check_columns
 from joulewise.study.store.store import DONE, FAILED, MARKER, Store, Tables
 from joulewise.visible import Visible
@@ -64,7 +65,8 @@ class Results(Visible, looks="studies"):
         """How long the runs took one after the other; a run at several points counts once, a failed one not at all."""
         if "run_s" not in self.columns:
             return 0.0
-        return float(self.scan().select("run", "run_s").unique("run").select(pl.col("run_s").sum()).collect().item())
+        of_runs = self.scan().select(numbers_of("run"), "run_s").collect(engine="streaming")
+        return float(of_runs.filter(pl.col("run").is_first_distinct())["run_s"].sum())
 
     @cached_property
     def columns(self) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ _PIECE = 20_000
 """How many runs are there at once as more than numbers."""
 
 Item = TypeVar("Item")
-_Numbers = NDArray[np.int64]
+_Numbers = NDArray[np.signedinteger[Any]]
 
 
 def plan(study: Study, has_gpu: bool | None = None) -> Plan:
@@ -120,11 +120,12 @@ class Plan(Sequence[Run]):
     def places(self) -> _Places:
         """The number of the point of each run, and its trial."""
         varies = self._varies()
-        shares = np.fromiter(chain.from_iterable(self.shares), np.int64, 2 * len(self.shares)).reshape(-1, 2)
+        shares = np.fromiter(chain.from_iterable(self.shares), np.int32, 2 * len(self.shares)).reshape(-1, 2)
         judging, tuning = np.where(varies[:, None], shares, np.minimum(shares, 1)).T
         n_trials = judging + tuning
-        point = np.repeat(np.arange(n_trials.size), n_trials)
-        at = np.arange(point.size) - (np.cumsum(n_trials) - n_trials)[point]
+        point = np.repeat(np.arange(n_trials.size, dtype=np.int32), n_trials)
+        first = np.cumsum(n_trials, dtype=np.int32) - n_trials
+        at = np.arange(point.size, dtype=np.int32) - first[point]
         n_judging = judging[point]
         return _Places(point, np.where(at < n_judging, at, FIRST_TUNING + at - n_judging))
 
@@ -135,7 +136,7 @@ class Plan(Sequence[Run]):
 
         return pl.concat([self._tabled(*places) for places in zip(*map(_pieces, self.places), strict=True)])
 
-    @cached_property
+    @property
     def codes(self) -> pl.DataFrame:
         """Numbers in place of keys, which cost less: the same `run`, `world` where keys would be, and `keep`."""
         import polars as pl
@@ -198,6 +199,7 @@ class Plan(Sequence[Run]):
         import polars as pl
 
         found, seed, ways = self.fingerprints, self.study.heading.seed, self._ways
+        bounds = pl.Enum(list(dict.fromkeys(way.bound for way in ways)))
         drawn, world = np.unique(self._worlds.at[point] * _TRIALS + trial, return_inverse=True)
         worlds = [self._world_key(*divmod(number, _TRIALS)) for number in drawn.tolist()]
         of_runs = [ways[number] for number in self._decisions.at[point].tolist()]
@@ -206,7 +208,7 @@ class Plan(Sequence[Run]):
             {
                 "run": [found.of_run(worlds[at], way.text, seed, number, way.bound) for at, way, number in made],
                 "world": pl.Series(worlds)[world],
-                "bound": [way.bound for way in of_runs],
+                "bound": pl.Series([way.bound for way in of_runs], dtype=bounds),
                 "keep": self._keeps(trial),
             }
         ).with_columns(numbers_of("run", "world"))

@@ -121,30 +121,39 @@ class Work:
         """Those of them that must be done, worlds together."""
         import polars as pl
 
-        left = self._once.join(self._there(), on="at", how="anti")
+        left = self._once.filter(~self._there())
         return left.sort(pl.col("at").min().over("world"), "at")
 
-    def _there(self) -> pl.DataFrame:
-        """Those of them that need not; keys are made only where there are any to be found."""
-        done = Stored(self.store).index.filter("done").select("run")
-        if done.is_empty():
-            return self._once.clear()
-        keys = self.plan.table[self._once["at"]].with_columns(self._once["at"])
-        is_there = keys.join(done, on="run", how="semi", maintain_order="left")
-        for there in self._needed(is_there):
-            is_there = is_there.join(there, on=there.columns, how="semi", maintain_order="left")
-        return is_there
-
-    def _needed(self, done: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """What must be there of runs that are done: the proofs of bounds, and details where they are kept."""
+    def _there(self) -> pl.Series:
+        """Which of them need not; keys are made only where there are any to be found."""
         import polars as pl
 
-        bounds = self.store.proven().with_columns(numbers_of("world"))
-        proven = done.join(bounds, left_on=["world", "bound"], right_on=["world", "kind"], how="semi")
-        yield pl.concat([done.filter(pl.col("bound") == NO_BOUND), proven]).select("run")
+        stored = Stored(self.store)
+        if stored.index.is_empty():
+            return pl.repeat(False, self._once.height, eager=True)
+        is_done = stored.places(self.plan.table["run"])["done"].fill_null(False)
+        is_there = pl.all_horizontal(is_done, self._is_proven(), *self._has_details())
+        return self.plan.table.select(is_there).to_series()[self._once["at"]]
+
+    def _is_proven(self) -> pl.Expr:
+        """Whether the bound of a run is proven, where it has one."""
+        import polars as pl
+
+        proven = self.store.proven().with_columns(numbers_of("world"))
+        worlds = {bound: proven.filter(kind=bound)["world"].implode() for bound in self.plan.table["bound"].unique()}
+        return pl.any_horizontal(
+            (pl.col("bound") == bound) & (pl.lit(bound == NO_BOUND) | pl.col("world").is_in(of_bound))
+            for bound, of_bound in worlds.items()
+        )
+
+    def _has_details(self) -> Iterator[pl.Expr]:
+        """Whether the details of a run are there, table by table, where they are kept."""
+        import polars as pl
+
         for table in self.plan.study.kind.tables:
-            kept = pl.DataFrame({"run": _stems(self.store.folder / table)}, {"run": pl.String})
-            yield pl.concat([done.filter(~pl.col("keep")).select("run"), kept.select(numbers_of("run"))])
+            names = pl.DataFrame({"run": _stems(self.store.folder / table)}, {"run": pl.String})
+            kept = names.select(numbers_of("run"))["run"]
+            yield ~pl.col("keep") | pl.col("run").is_in(kept.implode())
 
 
 def evenly(items: Sequence[Item], n: int = _ALL) -> list[Item]:

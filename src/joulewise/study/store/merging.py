@@ -44,7 +44,7 @@ def merge(
     with _aside(store.folder / _PIECES) as folder:
         if unwanted := _written(stored.others(keys), folder / "earlier"):
             store.sink_table(store.earlier_file, _newest(store.earlier_file, unwanted))
-        table = joined(_written(_wanted(stored, runs, stored.places(keys)), folder / "runs"))
+        table = _one_by_one(_written(_wanted(stored, runs, stored.places(keys)), folder / "runs"))
         with store.replacing_table(store.runs_file, table.select(order(table.collect_schema().names()))):
             begin()
     for path in (*store.fragment_files(), store.journal_file):
@@ -101,6 +101,20 @@ def _written(pieces: Iterable[pl.DataFrame], folder: Path) -> list[pl.LazyFrame]
         with naming(paths[-1]):
             piece.write_parquet(paths[-1])
     return [pl.scan_parquet(path, glob=False) for path in paths]
+
+
+def _one_by_one(tables: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
+    """Tables below each other, of which few are in memory at a time; Polars would read many ahead."""
+    import polars as pl
+    from polars.io.plugins import register_io_source
+
+    schema = joined(tables).collect_schema()
+
+    def read(columns: list[str] | None, *_: object) -> Iterator[pl.DataFrame]:
+        whole = (joined([pl.LazyFrame(schema=schema), table]) for table in tables)
+        return (table.select(columns or schema.names()).collect() for table in whole)
+
+    return register_io_source(read, schema=schema)
 
 
 def _wanted(stored: Stored, runs: Iterable[Run], places: pl.DataFrame) -> Iterator[pl.DataFrame]:

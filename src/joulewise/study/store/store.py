@@ -167,7 +167,7 @@ class Store(Folder):
         if not is_same:
             return False
         with self.reading(self.runs_file) as rows:
-            return rows.select(numbers_of("run")).collect().to_series().equals(runs)
+            return rows.select(numbers_of("run")).collect(engine="streaming").to_series().equals(runs)
 
     def stamp(self) -> str:
         """What tells finished results from all others: a hash of their heading and their table of runs."""

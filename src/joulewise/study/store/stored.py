@@ -41,20 +41,21 @@ class Stored:
 
     @cached_property
     def index(self) -> pl.DataFrame:
-        """Where the newest row of each run is: run, `file`, `row`, and whether it is `done`."""
+        """Where the newest row of each run is: run, `file`, `row`, and whether it is `done`, in the order of runs."""
         import polars as pl
 
         schema = {"run": pl.UInt128, "row": pl.UInt32, "file": pl.UInt32, "done": pl.Boolean}
         found = [pl.DataFrame(schema=schema), *map(self._indexed, range(len(self.files)))]
-        return pl.concat(found).unique("run", keep="last", maintain_order=True)
+        in_order = pl.concat(found).sort("run", maintain_order=True, nulls_last=True)
+        return in_order.filter(pl.col("run").is_last_distinct())
 
     def _indexed(self, file: int) -> pl.DataFrame:
-        import polars as pl
 
-        keys = self._read(file, ["run", "status"])
-        return keys.with_row_index("row").select(
-            numbers_of("run"), "row", file=pl.lit(file, pl.UInt32), done=pl.col("status").eq_missing(DONE)
-        )
+        path = self.files[file]
+        if path == self.store.journal_file:
+            return _index(self._read(file, ["run", "status"]).lazy(), file).collect()
+        with self.store.reading(path) as rows:
+            return _index(rows, file).collect(engine="streaming")
 
     def rows(self) -> pl.LazyFrame:
         """The newest row of each run, but for those set aside, in the order of files; there must be some."""
@@ -63,9 +64,20 @@ class Stored:
         return joined([*tables, newest.lazy()]).unique("run", keep="last", maintain_order=True)
 
     def places(self, runs: pl.Series) -> pl.DataFrame:
-        """The `file` and the `row` of each of the runs with these keys, in their order; nothing where none is there."""
-        wanted = runs.alias("run").to_frame()
-        return wanted.join(self.index, on="run", how="left", maintain_order="left").select("file", "row")
+        """The `file` and the `row` of each of the runs with these keys, in their order, and whether it is `done`.
+
+        Nothing where none is there.
+        """
+        import polars as pl
+
+        return self.index.select(pl.col("file", "row", "done").gather(self._at(runs)))
+
+    def _at(self, runs: pl.Series) -> pl.Series:
+        """Where in the index each of these runs is, if it is there."""
+        keys = self.index["run"].drop_nulls()
+        at = keys.search_sorted(runs)
+        at = at.set(at == keys.len(), None)
+        return at.set(keys.gather(at) != runs, None)
 
     def results(self, places: pl.DataFrame, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """What came out of the runs in these places, in their order, with a column for whatever one has.
@@ -82,7 +94,9 @@ class Stored:
 
     def others(self, runs: pl.Series) -> Iterator[pl.DataFrame]:
         """The rows that are the newest of their runs, and of none with these keys, but for those set aside."""
-        others = self.index.join(runs.alias("run").to_frame(), on="run", how="anti", maintain_order="left")
+        is_wanted = np.zeros(self.index.height, bool)
+        is_wanted[self._at(runs).drop_nulls()] = True
+        others = self.index.filter(~is_wanted).sort("file", "row")
         for (file,), there in _by_file(others):
             if self.files[file] != self.store.earlier_file:
                 yield self._rows(file, there["row"])
@@ -118,6 +132,14 @@ class Stored:
         if table.is_empty():  # it ends in its first line
             table = pl.DataFrame(schema=dict.fromkeys(columns or (), pl.String))
         return table if columns is None else table.select(name for name in columns if name in table.columns)
+
+
+def _index(rows: pl.LazyFrame, file: int) -> pl.LazyFrame:
+    """The part of the index that is about the rows of a file."""
+    import polars as pl
+
+    is_done = pl.col("status").eq_missing(DONE)
+    return rows.with_row_index("row").select(numbers_of("run"), "row", file=pl.lit(file, pl.UInt32), done=is_done)
 
 
 def _by_file(places: pl.DataFrame) -> ItemsView[tuple[Any, ...], pl.DataFrame]:

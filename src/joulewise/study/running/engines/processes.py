@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.process import BaseProcess
 
-from joulewise.processes import HEED_S, end, follow_parent, for_children, give_back_memory
+from joulewise.processes import HEED_S, collecting_seldom, end, follow_parent, for_children, give_back_memory
 from joulewise.study.kinds.keeping import forget_worlds
 from joulewise.study.running.engines.engine import DIED, Answer, Engine
 from joulewise.study.running.worker import Job, do
@@ -59,9 +59,7 @@ class Processes(Engine):
 
     def _give(self, job: Job) -> None:
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(
-                self._n_workers, multiprocessing.get_context("spawn"), initializer=follow_parent
-            )
+            self._pool = ProcessPoolExecutor(self._n_workers, multiprocessing.get_context("spawn"), initializer=begin)
             self._children = []
         with for_children() as children:
             self._pending[self._pool.submit(do, job)] = job
@@ -83,3 +81,10 @@ class Processes(Engine):
             return Answer(job, future.result(timeout=0))
         except (BrokenProcessPool, TimeoutError):
             return Answer(job, [], DIED)
+
+
+def begin() -> None:
+    """In a process: follow the parent, and load what runs of all kinds are compiled by."""
+    follow_parent()
+    with collecting_seldom():
+        import joulewise.kernels.jit  # noqa: F401
