@@ -97,7 +97,7 @@ def run_asked(run, outside, idle, latest_s):
 
     `idle` tells whether nothing ran or was held after the last answer though a job could have started, and of whom.
     """
-    while not has_failed(outside) and run_jobs(run, latest_s, 1):
+    while not has_failed(outside) and run_jobs(run, latest_s, np.int64(1)):
         event, now_s = run.site.counts[WORKED] - 1, run.site.instants[LAST]
         if run.site.counts[QUEUED] > 0:
             start_answer(run, outside, event, now_s)
