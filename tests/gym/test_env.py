@@ -16,8 +16,10 @@ from joulewise.errors import InputError
 from joulewise.gym import JOBS, TASKS
 from joulewise.gym.env import Environment
 from joulewise.gym.picture import SIZE
+from joulewise.policies.tasks.table import POLICIES
 from joulewise.simulate.jobs.measures import job_measures
 from joulewise.simulate.tasks.measures import measures
+from joulewise.simulate.tasks.serial import simulate
 from tests.gym.days import MADE, VARIANTS, at_random, made, study
 
 IDS = {"tasks": TASKS, "jobs": JOBS}
@@ -84,6 +86,27 @@ def test_what_the_mask_forbids_is_refused_and_changes_nothing(tmp_path: Path, sy
     assert (reward, is_over) == (0.0, False)
     np.testing.assert_array_equal(after, seen)
     assert env.action_masks().tolist() == (info["action_mask"] == 1).tolist()
+
+
+def test_a_day_of_refused_actions_is_cut_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("joulewise.gym.env.MOST_REFUSED", 3)
+    env = made(tmp_path)
+    forbidden = int(env.reset(seed=1)[1]["action_mask"].argmin())
+    assert [env.step(forbidden)[3] for _ in range(3)] == [False, False, True]
+
+
+def test_prices_have_no_mask_and_days_no_options(tmp_path: Path) -> None:
+    env = made(tmp_path, actions="prices")
+    assert "action_mask" not in env.reset(seed=1)[1]
+    with pytest.raises(InputError, match="options: found trial; there are none"):
+        env.reset(options={"trial": 5})
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_a_policy_that_draws_earns_by_trial(tmp_path: Path, seed: int) -> None:
+    day: Any = made(tmp_path)._days.of(seed)
+    own = simulate(day.world, day.managed_by(POLICIES["random-batch"]), day.draw.seed, seed)
+    assert day.earned_by(POLICIES["random-batch"]) == measures(day.world, own)["utility"]
 
 
 @pytest.mark.parametrize("action", [-1, 10_000, 0.5, "close", None, [0], np.nan])

@@ -243,6 +243,8 @@ def test_nobody_writes_to_a_model(make: Any) -> None:
         for name, value in vars(part).items():
             if isinstance(value, np.ndarray):
                 assert not value.flags.writeable, name
+                with pytest.raises(ValueError, match="WRITEABLE"):
+                    value.flags.writeable = True
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(part, next(iter(vars(part))), None)
 

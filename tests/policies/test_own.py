@@ -77,6 +77,10 @@ def leaves(event: int) -> None:
     sys.exit(3)
 
 
+def gives_up(event: int) -> None:
+    raise GeneratorExit
+
+
 def loops(event: int) -> None:
     while True:
         pass
@@ -108,6 +112,7 @@ def test_a_class_has_an_instance_for_each_run() -> None:
     [
         (raises, r"policy raises, event 0: raised KeyError: 'what' \(test_own.py, line \d+\); fix the policy"),
         (leaves, r"policy leaves, event 0: raised SystemExit: 3 \(test_own.py, line \d+\)"),
+        (gives_up, r"policy gives_up, event 0: raised GeneratorExit"),
     ],
 )
 def test_what_is_raised_is_told_with_its_event_and_line(code: Callable[..., Any], message: str) -> None:

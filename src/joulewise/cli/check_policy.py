@@ -12,6 +12,7 @@ from joulewise.cli.codes import OUR_FAULT
 from joulewise.cli.output import AsJson, print_json, print_table, working
 
 if TYPE_CHECKING:
+    from joulewise.errors import Problem
     from joulewise.study.kinds.conformance import PolicyCheck
 
 
@@ -38,18 +39,18 @@ def check_policy(
 
 
 def _checks(spec: str) -> Iterable[PolicyCheck]:
-    """The checks of the first system that has such a policy; InputError of the first one where none has."""
+    """The checks of the first system that has such a policy; InputError with what each system says where none has."""
     from joulewise.errors import InputError
     from joulewise.study.kinds.systems import all_systems
 
-    errors = []
+    problems: list[Problem] = []
     for system in all_systems():
         if system.check_policy is not None:
             try:
                 return list(system.check_policy(spec, Path()))
             except InputError as error:
-                errors.append(error)
-    raise errors[0]
+                problems += error.problems
+    raise InputError(*dict.fromkeys(problems))
 
 
 def _facts(check: PolicyCheck) -> dict[str, Any]:

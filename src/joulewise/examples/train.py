@@ -41,7 +41,7 @@ def share(env, decide, trial):
     seen, info = env.reset(seed=trial)
     is_over = False
     while not is_over:
-        seen, _, is_over, _, info = env.step(decide(seen, info["action_mask"]))
+        seen, _, is_over, _, info = env.step(decide(seen, info.get("action_mask")))
     return info["utility"] / info["bound"]
 
 

@@ -53,6 +53,10 @@ class Environment(gymnasium.Env[Seen, Any]):
         """Begin the day of a trial, or one at random."""
         if seed is not None and seed < 0:
             raise InputError(Problem("seed", f"found {seed}", "must be 0 or more: it is the trial of the study"))
+        if options:
+            raise InputError(
+                Problem("options", f"found {', '.join(options)}", "there are none", "give the trial as seed")
+            )
         super().reset(seed=seed, options=options)
         self.trial = int(self.np_random.integers(_TRIALS)) if seed is None else seed
         self.day: Day = self._days.of(self.trial)
@@ -96,14 +100,14 @@ class Environment(gymnasium.Env[Seen, Any]):
         return self._sign * gains.get(self._reward, 0.0)
 
     def _refuse(self, game: Game, why: str) -> tuple[Seen, float, bool, bool, dict[str, Any]]:
+        """Nothing changes; a day on which nothing but refused actions follow is cut short."""
         self._n_refused += 1
-        if self._n_refused >= MOST_REFUSED:
-            raise InputError(Problem("action", f"refused {self._n_refused} actions in a row, the last one: {why}"))
-        return game.seen(), 0.0, False, False, {**self._info(game), "refused": why}
+        return game.seen(), 0.0, False, self._n_refused >= MOST_REFUSED, {**self._info(game), "refused": why}
 
     def _info(self, game: Game) -> dict[str, Any]:
         bound = self.day.utility_bound
-        told = {"action_mask": game.mask(), **self._sums, "bound": bound}
+        masked = {"action_mask": game.mask()} if self.action_space.shape == () else {}
+        told = {**masked, **self._sums, "bound": bound}
         return {**told, "regret": bound - self._sums[UTILITY]} if game.is_over else told
 
     def _check_size(self) -> None:

@@ -30,7 +30,9 @@ class Outside(NamedTuple):
 
 @inlined
 def utility_at(event, task, completion_s):
-    """What a task, or a job, earns when completed at this instant."""
+    """What a task, or a job, earns when completed at this instant; not-a-number where there is none of its number."""
+    if task < 0 or task >= event.tasks.scale.size:
+        return np.nan
     return utility_of(event.tasks, event.utilities, task, completion_s)
 
 

@@ -17,10 +17,9 @@ Element = TypeVar("Element", bound=np.generic)
 
 
 def frozen(values: ArrayLike, dtype: DTypeLike) -> NDArray[Any]:
-    """A read-only, contiguous copy of the values; the caller's array stays writable and unshared."""
+    """A contiguous copy of the values that nobody can make writable again; the caller's array stays as it is."""
     array = np.array(values, dtype=dtype, order="C")
-    array.setflags(write=False)
-    return array
+    return np.frombuffer(array.tobytes(), array.dtype).reshape(array.shape) if array.size else seen(array)
 
 
 def seen(values: NDArray[Element]) -> NDArray[Element]:

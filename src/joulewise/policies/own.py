@@ -195,7 +195,9 @@ class Asking:
             return function(*arguments)
         except InputError as error:
             raise InputError(*(Problem(self.where, str(one)) for one in error.problems)) from error
-        except (Exception, SystemExit) as error:
+        except (_TimeUpError, KeyboardInterrupt):
+            raise
+        except BaseException as error:
             found = f"raised {type(error).__name__}: {' '.join(str(error).split())} ({_place_of(error, self.own)})"
             raise InputError(Problem(self.where, found, advice="fix the policy")) from error
 

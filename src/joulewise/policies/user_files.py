@@ -54,7 +54,9 @@ def _load(path: Path, where: str) -> ModuleType:
         exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
     except InputError as error:
         raise InputError(*(replace(one, where=f"{path.name}: {one.where}") for one in error.problems)) from None
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # such as the end of the program
         line = f"{path}: {type(error).__name__}: {error}"
         raise InputError(Problem(where, f"could not load {line}", advice="fix the file and try again")) from error
     return module

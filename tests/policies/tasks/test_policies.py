@@ -134,6 +134,7 @@ def test_a_file_may_build_on_its_own_helpers(tmp_path: Path) -> None:
         ("plain.py:f", r"found no heuristic in plain\.py; write @joulewise\.heuristic\(\) above your function"),
         ("mixed.py:g", r"found 'mixed\.py:g', which is no heuristic; write @joulewise\.heuristic\(\) above"),
         ("broken.py", r"could not load .*broken\.py: SyntaxError"),
+        ("leaves.py", r"could not load .*leaves\.py: SystemExit: 0; fix the file"),
         ("fails.py", r"could not load .*fails\.py: ZeroDivisionError: division by zero; fix the file"),
         (
             "parameters.py",
@@ -148,6 +149,7 @@ def test_mistakes_are_told(tmp_path: Path, spec: str, said: str) -> None:
         "plain.py": "def f(): pass",
         "mixed.py": GOOD_FILE + "def g(): pass",
         "broken.py": "def f(:",
+        "leaves.py": "import sys\nsys.exit(0)",
         "fails.py": "1 / 0",
         "parameters.py": "import joulewise\n@joulewise.heuristic()\ndef f(utility, wait): return utility",
         "mode.py": "import joulewise\njoulewise.heuristic(mode='btch')",

@@ -92,7 +92,7 @@ def test_figures_are_drawn_and_findings_said(own: str) -> None:
         ["Worst is world 0 (\N{MINUS SIGN}30.0 points against Prices)."] if own else []
     )
     assert finding.lead.startswith(own or "Prices")
-    assert finding.support == f"Its places: {2 if own else 1} of 3."
+    assert finding.support == f"Its places: {2 if own else 1} of 2."
 
 
 def test_slices_cover_the_day() -> None:

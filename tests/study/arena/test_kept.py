@@ -63,6 +63,17 @@ def test_samples_come_out_again_to_the_bit(name: str, policies: list[str], tmp_p
     comes_out(name, policies, "judging", tmp_path, to_the_bit=True)
 
 
+def test_more_than_the_proven_bound_is_no_result(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    put_small_sets(monkeypatch, tmp_path)
+    study = SETS["tasks"].study(["random-batch"], "quick")
+    results = run_study(study, tmp_path / "out", 1)
+    assert rows_of(results)["error"].null_count() == 2
+    monkeypatch.setattr("joulewise.study.arena.rows._ROUNDING", -1.0)
+    rows = rows_of(results)
+    assert rows["utility"].null_count() == rows["slices"].null_count() == 2
+    assert rows["error"].str.starts_with("it claims more than the proven bound").all()
+
+
 def test_new_rows_take_the_place_of_older_ones(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     put_small_sets(monkeypatch, tmp_path)
     tasks, logs = SETS["tasks"], SETS["logs"]

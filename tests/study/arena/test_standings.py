@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.confidence import CONFIDENCE
+from joulewise.errors import InputError
 from joulewise.study.answers import inference
 from joulewise.study.arena.standings import Standings, together
 from tests.strategies.small_arena import made_rows
@@ -55,6 +56,7 @@ def test_who_fails_somewhere_has_no_place_and_the_others_have_theirs() -> None:
     table = Standings(rows).table
     failed = table.row(by_predicate=pl.col("policy") == "fails", named=True)
     assert (failed["n_failed"], failed["n"], failed["first"], failed["last"]) == (1, 6, None, None)
+    assert table["policy"].to_list() == ["works", "fails"], "who has all results stands first"
     assert table.filter(pl.col("policy") == "works").select("first", "last").row(0) == (1, 1)
     assert Standings(rows).failed["error"].to_list() == ["it fails"]
 
@@ -74,6 +76,12 @@ def test_others_are_met_where_the_own_policy_was() -> None:
     assert met.select("policy", "world", "trial").rows() == [
         ("mine", "world 0", 0), ("mine", "world 0", 1), ("other", "world 0", 0), ("other", "world 0", 1),
     ]  # fmt: skip
+
+
+def test_other_work_than_what_is_kept_is_not_compared() -> None:
+    own, kept = made_rows({"mine": [[50, 60]]}), made_rows({"other": [[40, 50]]})
+    with pytest.raises(InputError, match="world 0: is other work than what is kept of it"):
+        together(own.with_columns(utility_bound=2 * pl.col("utility_bound")), kept)
 
 
 def test_slices_of_the_day_are_means_over_worlds_and_trials() -> None:

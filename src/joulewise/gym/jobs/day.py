@@ -27,6 +27,7 @@ class JobDay:
     scheduler: Scheduler
     utility_bound: float
     sight: Sight
+    draw: Draw
 
     def scheduled_by(self, policy: JobPolicy) -> Scheduler:
         """The scheduler with a policy. Raises InputError where its switches do not go with that."""
@@ -34,7 +35,7 @@ class JobDay:
 
     def earned_by(self, policy: JobPolicy) -> float:
         """What a policy earns on this day."""
-        outcome = simulate_jobs(self.world, self.scheduled_by(policy))
+        outcome = simulate_jobs(self.world, self.scheduled_by(policy), self.draw.seed, self.draw.trial)
         return float(earned_utility(self.world, outcome.allocation).sum())
 
 
@@ -44,7 +45,7 @@ def day_of(study: Study, draw: Draw) -> JobDay:
     world = study.kind.build_world(point.world, draw).world
     scheduler = scheduler_of(point.workload, study.kind.build(point.decision, draw))
     raise_if_any(_problems(world, scheduler))
-    return JobDay(world, scheduler, job_bound(world, study.heading.bound).value, sight_of(world))
+    return JobDay(world, scheduler, job_bound(world, study.heading.bound).value, sight_of(world), draw)
 
 
 def _problems(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:

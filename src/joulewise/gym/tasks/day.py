@@ -25,6 +25,7 @@ class TaskDay:
     world: World
     manager: Manager
     utility_bound: float
+    draw: Draw
 
     @property
     def sight(self) -> Sight:
@@ -38,7 +39,7 @@ class TaskDay:
 
     def earned_by(self, policy: Policy) -> float:
         """What a policy earns on this day."""
-        outcome = simulate(self.world, self.managed_by(policy))
+        outcome = simulate(self.world, self.managed_by(policy), self.draw.seed, self.draw.trial)
         return float(measures(self.world, outcome)["utility"])
 
 
@@ -47,7 +48,7 @@ def day_of(study: Study, draw: Draw) -> TaskDay:
     (point,) = study.points
     world, manager = study.kind.build_world(point.world, draw), study.kind.build(point.decision, draw)
     raise_if_any(_problems(manager))
-    return TaskDay(world, manager, prove(world, study.heading.bound).utility_bound)
+    return TaskDay(world, manager, prove(world, study.heading.bound).utility_bound, draw)
 
 
 def _problems(manager: Manager) -> Iterator[Problem]:

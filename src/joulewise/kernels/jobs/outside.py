@@ -57,7 +57,9 @@ class JobSight(NamedTuple):
 
 @inlined
 def free_at(event, cluster, at_s):
-    """How many nodes of a cluster are free at an instant, less those that are held ahead."""
+    """How many nodes of a cluster are free at an instant, less those held ahead; -1 where there is no such cluster."""
+    if cluster < 0 or cluster >= event.n_nodes.size:
+        return -1
     return timetable.free_at(event.profile, cluster, at_s)
 
 

@@ -74,7 +74,12 @@ def findings(board: Board) -> Iterator[Finding]:
     """Who is first on a set, and how the own policy stands there."""
     best = board.standings.of(board.own or board.best)
     lead = f"{board.title(str(best['policy']))} earns {share_text(best)} % of the proven bound on {board.name}."
-    places = f"Its places: {place_text(best)} of {board.standings.table.height}." if best["first"] is not None else ""
+    n_placed = board.standings.table["first"].count()
+    places = f"Its places: {place_text(best)} of {n_placed}." if best["first"] is not None else ""
+    if best["n_failed"]:
+        places = (
+            f"It has no place, as {best['n_failed']} of its {best['n']} runs have no result: this is of the others."
+        )
     yield Finding(lead, places)
     met = gaps(board) if board.own and board.own != board.best else ()
     ranked = sorted((gap for gap in met if not math.isnan(gap.points)), key=lambda gap: gap.points)

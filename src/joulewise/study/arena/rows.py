@@ -31,13 +31,18 @@ def rows_of(results: Results) -> pl.DataFrame:
     earned = results.details(table).lazy().group_by("run").agg(slices=_gains(results, table))
     rows = there.with_columns(missing).join(earned, on="run", how="left", maintain_order="left")
     share = pl.when(pl.col("utility_bound") > 0).then(100 / pl.col("utility_bound"))
+    is_beyond = (pl.col("utility") > (1 + _ROUNDING) * pl.col("utility_bound")).fill_null(value=False)
+    error = pl.when(is_beyond).then(pl.lit(_BEYOND)).otherwise("error")
     event_ms = 1e3 * pl.col("mapping_s") / pl.col("mapping_events")
     return rows.select(
-        policy=kind.main_axis, world="variant", trial="trial", utility="utility", utility_bound="utility_bound",
-        slices=pl.col("slices") * share, event_ms=event_ms.fill_nan(None), error="error",
+        policy=kind.main_axis, world="variant", trial="trial", utility=pl.when(~is_beyond).then("utility"),
+        utility_bound="utility_bound", slices=pl.when(~is_beyond).then(pl.col("slices") * share),
+        event_ms=event_ms.fill_nan(None), error=error,
     ).cast(ROWS).collect()  # fmt: skip
 
 
+_ROUNDING = 1e-9
+_BEYOND = "it claims more than the proven bound: nobody can earn that in this world"
 _CAME_OUT = ("utility", "utility_bound", "mapping_s", "mapping_events")
 
 

@@ -9,11 +9,13 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from joulewise.errors import Problem, raise_if_any
 from joulewise.study.answers import inference, statistics
 from joulewise.study.answers.inference import ALPHA
 from joulewise.study.arena.rows import RUN
 
 SHARE = "share"
+_SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,8 @@ class Standings:
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """A row for each policy, the highest share first: `policy`, `share` of the bound in percent, its 95 % interval
-        `low` and `high`, `first` and `last` place, `event_ms`, and `n_failed` of `n`.
+        """A row for each policy, those with all results first, by their share: `policy`, `share` of the bound in
+        percent, its 95 % interval `low` and `high`, `first` and `last` place, `event_ms`, and `n_failed` of `n`.
 
         All is of the results that there are. Only policies with all results have places: 1 and 3 say that one policy
         at most is better for sure, and so on, all pairs of policies together with 95 % (Holm).
@@ -51,7 +53,8 @@ class Standings:
         means = statistics.summary(self._by_trial, ["policy"], [SHARE]).drop("metric", "n")
         found = counts.join(means.rename({"mean": SHARE}), on="policy", how="left", maintain_order="left")
         told = found.join(self._places, on="policy", how="left", maintain_order="left")
-        return told.sort(SHARE, descending=True, nulls_last=True, maintain_order=True)
+        order = [pl.col("n_failed") == 0, SHARE]
+        return told.sort(order, descending=True, nulls_last=True, maintain_order=True)
 
     @property
     def has_places(self) -> bool:
@@ -108,7 +111,16 @@ def _places(values: inference.Floats) -> tuple[pl.Series, pl.Series]:
 
 
 def together(own: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
-    """Rows of one policy with those of others on the same worlds and trials; what others say of it is left out."""
-    met = others.join(own.select(RUN[1:]).unique(), on=RUN[1:], how="semi", maintain_order="left")
+    """Rows of one policy with those of others on the same worlds and trials; what others say of it is left out.
+
+    InputError where a world has another bound than theirs: a real log may be another file.
+    """
+    bounds = own.select(*RUN[1:], here="utility_bound").unique()
+    met = others.join(bounds, on=RUN[1:], how="inner", maintain_order="left")
+    strange = met.filter((pl.col("here") / pl.col("utility_bound") - 1).abs() > _SAME)["world"].unique().sort()
+    raise_if_any(
+        Problem(world, "is other work than what is kept of it", advice="look whether its log is the one that was meant")
+        for world in strange
+    )
     names: Sequence[str] = own["policy"].unique().to_list()
     return pl.concat([own, met.filter(~pl.col("policy").is_in(names)).select(own.columns)])
