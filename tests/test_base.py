@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import joulewise as jw
 from joulewise.errors import InputError, JoulewiseError, Problem, nearest, raise_if_any, unknown_name
 from joulewise.files import locked, replacing, sha256_of, write_atomic
 from joulewise.progress import Progress, usual_telling
@@ -212,6 +213,19 @@ def _answer_of_another_process(folder: Path) -> str:
     said = str(answer.get())
     process.join()
     return said
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: jw.run(3, "easy"), r"world: found 3; must be a World; .*\nmanager: found 'easy'; must be a Manager"),
+        (lambda: jw.jobs.Scheduler("easy"), "scheduler.policy: found 'easy'; must be a JobPolicy"),
+        (lambda: jw.plot(7), "plot: found 7; must be a Mapping; give one object, or several by name"),
+    ],
+)
+def test_other_kinds_of_objects_are_refused_with_the_way(call: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        call()
 
 
 def test_a_folder_has_one_writer(tmp_path: Path) -> None:

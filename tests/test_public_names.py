@@ -110,5 +110,5 @@ def test_every_public_name_is_documented() -> None:
 
 
 def test_a_manager_by_the_name_of_a_policy_is_told_how_to_find_it() -> None:
-    with pytest.raises(joulewise.InputError, match=r"policy: found .max-max-upt.; must be a policy; find_policy"):
+    with pytest.raises(joulewise.InputError, match=r"policy: found .max-max-upt.; must be a Policy; jw.find_policy"):
         joulewise.Manager("max-max-upt")  # type: ignore[arg-type]

@@ -75,6 +75,15 @@ def raise_if_any(problems: Iterable[Problem]) -> None:
         raise InputError(*found)
 
 
+def check_kinds(*given: tuple[str, object, type, str]) -> None:
+    """InputError for each that is not of its kind: its name, what was given, the kind, and what to do."""
+    raise_if_any(
+        Problem(name, f"found {as_written(value)[:80]}", f"must be {with_article(kind.__name__)}", advice)
+        for name, value, kind, advice in given
+        if not isinstance(value, kind)
+    )
+
+
 def attempt(
     problems: list[Problem], read: Callable[_Inputs, _Result], *args: _Inputs.args, **kwargs: _Inputs.kwargs
 ) -> _Result | None:

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import joulewise as jw
 from joulewise.errors import InputError
 from joulewise.looks.look import Look, whole
+from joulewise.looks.tasks import LOOKS
 from joulewise.model.bag import Bag
 from joulewise.optimise.bags.bound import bound_front
 from joulewise.visible import Visible, look_of
@@ -80,9 +81,7 @@ def test_what_cannot_be_drawn_still_has_its_key_figures(monkeypatch: pytest.Monk
         raise ValueError("no picture")
 
     outcome = outcome_of()
-    monkeypatch.setitem(
-        sys.modules["joulewise.looks.tasks"].LOOKS, "Outcome", Look("x", lambda _: {"a": "1"}, dict, fail)
-    )
+    monkeypatch.setitem(LOOKS, "Outcome", Look("x", lambda _: {"a": "1"}, dict, fail))
     page = outcome._repr_html_()
     assert "<img" not in page
     assert ">1</td>" in page

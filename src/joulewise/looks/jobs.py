@@ -119,6 +119,7 @@ def _outcome_facts(outcome: JobOutcome) -> Facts:
     found = job_measures(outcome.world, outcome.allocation)
     return {
         "jobs": f"{outcome.world.n_jobs:,}",
+        "counted": f"{found['jobs_arrived']:,}",
         **{name: f"{found[f'jobs_{name}']:,}" for name in ("ran", "dropped", "waiting")},
         "utility": whole(found["utility"]),
         "mean wait": known(duration, found["mean_wait_s"]),

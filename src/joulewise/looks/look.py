@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from joulewise.errors import InputError, Problem, printable, unknown_name
+from joulewise.errors import InputError, Problem, check_kinds, printable, unknown_name
 from joulewise.visible import ALONE, Visible, look_of
 
 if TYPE_CHECKING:
@@ -128,6 +128,7 @@ def plot(shown: Visible | Mapping[str, Any], figure: str = "", bound: object = N
     """
     if isinstance(shown, Visible):
         return shown.plot(figure, bound)
+    check_kinds(("plot", shown, Mapping, 'give one object, or several by name: {"EASY": one, "FCFS": two}'))
     kinds = sorted({type(each).__name__ for each in shown.values()})
     looks = [look_of(each) for each in shown.values() if isinstance(each, Visible)]
     if len(looks) < max(len(shown), 1) or len({look.pictures for look in looks}) > 1:

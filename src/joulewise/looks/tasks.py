@@ -131,6 +131,7 @@ def _outcome_facts(outcome: Outcome) -> Facts:
     return {
         "utility": f"{whole(found['utility'])} of {whole(most)} if nothing had to wait",
         "tasks": f"{outcome.world.workload.n_tasks:,}",
+        "counted": f"{found['tasks_arrived']:,}",
         **{name: f"{found[f'tasks_{name}']:,}" for name in ("completed", "dropped", "waiting")},
         "energy": known(energy, found["energy_j"]),
         "mapping": duration(outcome.mapping_s),

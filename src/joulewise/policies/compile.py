@@ -26,14 +26,20 @@ def guarded({names}):
 """
 
 
-def function_pointer(where: str, signature: Any, function: Callable[..., float], **options: Any) -> Any:
-    """The function as kernels can call it, not-a-number where it raises; InputError when it cannot be compiled.
+_ADVICE = "use arithmetic and the math module only, and return a float"
+_ADVICE_ON_POLICIES = "use numbers, loops and NumPy, and return the number of rows on every path"
+
+
+def function_pointer(
+    where: str, signature: Any, function: Callable[..., float], advice: str = _ADVICE, **options: Any
+) -> Any:
+    """The function as kernels can call it, not-a-number where it raises; InputError, with advice, when it cannot be.
 
     Options of Numba hold for the function itself.
     """
     if "print" in function.__code__.co_names:
-        found, advice = "prints, which compiled code cannot do from here", "take the print out"
-        raise InputError(Problem(where, found, advice=advice))
+        found = "prints, which compiled code cannot do from here"
+        raise InputError(Problem(where, found, advice="take the print out"))
     try:
         with collecting_seldom():  # the first one has Numba load much
             return numba.cfunc(signature, **_OPTIONS)(
@@ -41,7 +47,6 @@ def function_pointer(where: str, signature: Any, function: Callable[..., float],
             )
     except Exception as error:  # numba raises all kinds, and any of them means that it cannot be compiled
         found = f"could not be compiled: {reason(error)}"
-        advice = "use arithmetic and the math module only, and return a float"
         raise InputError(Problem(where, found, advice=advice)) from error
 
 
@@ -51,7 +56,8 @@ def compiled_policy(own: Own, sees: Any) -> Any:
 
     Its indices are checked, so that a wrong one reads and writes nothing.
     """
-    return function_pointer(place_of(own.code, "policy"), numba.float64(sees), own.code, boundscheck=True)
+    where, signature = place_of(own.code, "policy"), numba.float64(sees)
+    return function_pointer(where, signature, own.code, _ADVICE_ON_POLICIES, boundscheck=True)
 
 
 def _may_raise(function: Callable[..., float]) -> bool:

@@ -19,6 +19,9 @@ def is_file_spec(spec: str) -> bool:
     return spec.partition(":")[0].endswith(".py")
 
 
+_MOST_SAID = 200
+"""So many letters of a compiler's message are told: it may spell out types of thousands."""
+
 Kind = TypeVar("Kind")
 
 
@@ -70,5 +73,16 @@ def place_of(function: Callable[..., float], what: str = "heuristic") -> str:
 def reason(error: Exception) -> str:
     """The line of a compiler's message that says what is wrong."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    if strange := re.search(r"Unknown attribute '(\w+)' of type (?:[\w.]+\.)?(\w+)", plain):
+        return f"there is no {strange[1]!r} in what it sees{_line_of(plain)}"
+    if "Function(<class 'float'>)" in plain:
+        return f"it returns no number{_line_of(plain)}"
     lines = [line.strip() for line in plain.splitlines() if line.strip()]
-    return next((line for line in lines if not line.startswith("Failed in")), type(error).__name__)
+    said = next((line for line in lines if not line.startswith("Failed in")), type(error).__name__)
+    return f"{said[:_MOST_SAID]}{_line_of(plain)}"
+
+
+def _line_of(message: str) -> str:
+    """The last line of a file that a compiler's message names, if it names any."""
+    named = re.findall(r'File "[^"]*", line (\d+)', message)
+    return f" (line {named[-1]})" if named else ""

@@ -67,6 +67,14 @@ def test_the_best_of_each_world_is_marked() -> None:
     assert {cell.kind for _, cells in table.rows for cell in cells} == {BEST, ""}
 
 
+def test_failures_of_others_make_no_table_of_an_own_policy_that_works() -> None:
+    board = board_of("mine.py:|x")
+    assert not board.standings.failed.is_empty()
+    captions = [table.caption for table in board_tables(board)]
+    assert not any(caption.startswith("No result") for caption in captions)
+    assert captions == [table.caption for table in board_tables(board) if table.rows]
+
+
 def test_markdown_keeps_bars_of_names() -> None:
     assert "| mine.py:\\|x | 2 |" in markdown(standings_table(board_of()))
 

@@ -154,9 +154,19 @@ def writes(event: Any) -> float:
     return 0
 
 
+def says_nothing(event: Any) -> None:
+    event.memory[0, 0] = 1.0
+
+
+def mistypes(event: Any) -> float:
+    return float(event.nope)
+
+
 @pytest.mark.parametrize(
     ("code", "message"),
     [
+        (says_nothing, r"could not be compiled: it returns no number.*; .* return the number of rows on every path"),
+        (mistypes, r"there is no 'nope' in what it sees \(line \d+\)"),
         (no_machine, "event 0 at 60 s: found task 0 on machine 99 in P-state 0, which is on no machine that there is"),
         (too_many, r"raised, or returned 1e\+09"),
         (out_of_bounds, "raised, or returned nan"),

@@ -8,10 +8,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 from joulewise.study import Results, open_results, parse_study, plan, run_study, verify
+from joulewise.study.bags import tables as bag_tables
 from joulewise.study.bags.front import FrontKind
 from joulewise.study.kinds.case import Case
 from joulewise.study.parsing.schema import study_keys
@@ -324,3 +326,8 @@ def test_prices_follow_a_tariff(tmp_path: Path) -> None:
     dear = alone.group_by((pl.col("start_s") // 3600) % 2).agg(pl.col("price").mean()).sort("start_s")
     assert dear["price"][0] < dear["price"][1]
     assert {verdict.problems for verdict in verify(tmp_path / "out", files=tmp_path)} == {()}
+
+
+def test_the_knee_is_that_point_where_a_rounding_dominates_another() -> None:
+    points = np.array([[1.0, 9.0], [1.0 + 1e-16, 9.5], [2.0, 3.0], [9.0, 1.0]])
+    assert bag_tables.knee_of(points) == 2

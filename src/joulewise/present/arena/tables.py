@@ -65,7 +65,7 @@ def board_tables(board: Board) -> Iterator[Table]:
     elif board.own or not board.standings.has_places:
         yield worlds_table(board)
     if not board.standings.failed.is_empty():
-        yield failures_table(board)
+        yield from failures_table(board)
 
 
 def standings_table(board: Board) -> Table:
@@ -142,8 +142,8 @@ def points_text(gap: Gap) -> str:
     return MISSING if math.isnan(gap.points) else signed(gap.points, 1)
 
 
-def failures_table(board: Board) -> Table:
-    """Which policies have no result where, and why."""
+def failures_table(board: Board) -> Iterator[Table]:
+    """Which policies have no result where, and why; of a board of one policy, only where that has none."""
     failed = board.standings.failed.group_by("policy", "error", maintain_order=True).agg(
         worlds=pl.col("world").unique(maintain_order=True).str.join("; "), n=pl.len()
     )
@@ -152,7 +152,8 @@ def failures_table(board: Board) -> Table:
         (board.title(row["policy"]), (Cell(row["worlds"], WORDS), Cell(str(row["n"])), Cell(_why(row["error"]), WORDS)))
         for row in shown.iter_rows(named=True)
     )
-    return Table(f"No result on {board.name}", "Policy", ("Worlds", "Runs", "Why"), rows)
+    if rows:
+        yield Table(f"No result on {board.name}", "Policy", ("Worlds", "Runs", "Why"), rows)
 
 
 def _why(error: str | None) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from joulewise.errors import InputError, Problem, raise_if_any
+from joulewise.errors import InputError, Problem, check_kinds, raise_if_any
 from joulewise.kernels.draws import draws_of
 from joulewise.kernels.jit import prepared
 from joulewise.kernels.jobs import assigned
@@ -68,6 +68,10 @@ def simulate_jobs(world: JobWorld, scheduler: Scheduler, seed: int = 0, trial: i
     Deterministic: `seed` and `trial` only feed policies that draw at random. Raises InputError when world and
     scheduler do not fit.
     """
+    check_kinds(
+        ("world", world, JobWorld, "jw.run takes a world of serial tasks"),
+        ("scheduler", scheduler, Scheduler, 'write jw.jobs.Scheduler(jw.jobs.find_policy("easy"))'),
+    )
     raise_if_any(job_misfits(world, scheduler))
     if can_backfill_fast(world, scheduler):
         return JobOutcome(world, *backfill(world, scheduler))

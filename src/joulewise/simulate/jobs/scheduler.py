@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
-from joulewise.errors import Problem, raise_if_any, unknown_name
+from joulewise.errors import Problem, check_kinds, raise_if_any, unknown_name
 from joulewise.policies.jobs.orders import WEIGHTS, multifactor
 from joulewise.policies.jobs.policy import ALL_JOBS, Commitment, JobOrder, JobPolicy
 
@@ -85,6 +85,7 @@ class Scheduler:
     nodes: Nodes = "counted"
 
     def __post_init__(self) -> None:
+        check_kinds(("scheduler.policy", self.policy, JobPolicy, 'jw.jobs.find_policy("easy") gives one by its name'))
         for name in ("mapping_interval_s", "dropping_threshold", "checkpoint_s", "restart_s", "usage_half_life_s"):
             object.__setattr__(self, name, float(getattr(self, name)))
         for name in ("weights", "standing"):

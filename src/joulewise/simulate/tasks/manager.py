@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
-from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
+from joulewise.errors import Problem, check_kinds, raise_if_any, unknown_name
 from joulewise.model.groups import Dealing, can_be_divided
 from joulewise.model.system import System
 from joulewise.policies.tasks.policy import Policy
@@ -97,9 +97,7 @@ class Manager:
     restart_s: float = 0.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.policy, Policy):
-            advice = 'find_policy("max-max-upt") gives one by its name'
-            raise InputError(Problem("manager.policy", f"found {self.policy!r}", "must be a policy", advice))
+        check_kinds(("manager.policy", self.policy, Policy, 'jw.find_policy("max-max-upt") gives one by its name'))
         for name in (*_OVERHEADS, "dropping_threshold", "mapping_interval_s", "leniency", "weight", "kill_factor"):
             object.__setattr__(self, name, float(getattr(self, name)))
         object.__setattr__(self, "class_thresholds", MappingProxyType(dict(self.class_thresholds)))

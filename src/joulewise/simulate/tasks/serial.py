@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from joulewise.errors import raise_if_any
+from joulewise.errors import check_kinds, raise_if_any
 from joulewise.kernels.layout import TaskPlan, Tasks, empty_plan
 from joulewise.kernels.tasks.by_type import empty_lines
 from joulewise.kernels.tasks.fleet import idle_fleet
@@ -61,6 +61,10 @@ def simulate(world: World, manager: Manager, seed: int = 0, trial: int = 0) -> O
     Deterministic: `seed` and `trial` only feed policies that draw at random. Raises InputError when the
     policy's function cannot be used.
     """
+    check_kinds(
+        ("world", world, World, "jw.jobs.simulate takes a world of parallel jobs"),
+        ("manager", manager, Manager, 'write jw.Manager(jw.find_policy("max-max-upt"))'),
+    )
     if manager.groups > 1:
         return _simulate_groups(world, manager, seed, trial)
     if uses_managed_engine(manager) or needs_managing(world):

@@ -29,10 +29,10 @@ def bound_points(bound: BoundFront) -> Floats:
 
 
 def knee_of(points: Floats) -> int:
-    """Which point of a front, given by rising energy, is its knee."""
-    from joulewise.optimise.front import front_of
+    """Which of these points is the knee of their front; some may be dominated, if only by a rounding."""
+    from joulewise.optimise.front import front_of, non_dominated
 
-    return front_of(points).knee()
+    return int(non_dominated(points)[front_of(points).knee()])
 
 
 def least_energies_j(bound: BoundFront, makespans_s: Floats) -> Floats:
