@@ -61,6 +61,12 @@ def test_names_are_text_and_never_markup() -> None:
     assert sorted(name for name, page in pages.items() if "<img" in page) == sorted(DRAWN)
 
 
+def test_names_end_no_script_of_a_page_that_shows_a_chart() -> None:
+    outcome = outcome_of()
+    for ending in ("</script><script>alert(1)</script>", "<!--<script>"):
+        assert ending not in jw.plot({ending: outcome, "b": outcome}).to_html()
+
+
 @pytest.mark.parametrize("name", DRAWN)
 def test_figures_are_charts_of_altair(name: str) -> None:
     chart = shown()[name].plot()

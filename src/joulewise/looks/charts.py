@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from joulewise.errors import printable
@@ -33,14 +34,18 @@ def image_of(drawing: Drawing) -> str:
 
 
 def _shown_spec(drawing: Drawing) -> dict[str, Any]:
-    """A drawing as Vega-Lite without control characters, which names in memory may have and pictures may not."""
-    spec: dict[str, Any] = _printable(spec_of(drawing.chart))
+    """A drawing as Vega-Lite whose texts are harmless: names in memory may have what pictures and pages may not."""
+    spec: dict[str, Any] = _harmless(spec_of(drawing.chart))
     return spec
 
 
-def _printable(value: Any) -> Any:
+def _harmless(value: Any) -> Any:
+    """Texts without control characters, and without what would end the script in which a page holds them."""
     if isinstance(value, str):
-        return "\n".join(map(printable, value.split("\n")))
+        return _ENDS_SCRIPT.sub("<\u2060", "\n".join(map(printable, value.split("\n"))))
     if isinstance(value, dict):
-        return {_printable(key): _printable(each) for key, each in value.items()}
-    return [_printable(each) for each in value] if isinstance(value, list) else value
+        return {_harmless(key): _harmless(each) for key, each in value.items()}
+    return [_harmless(each) for each in value] if isinstance(value, list) else value
+
+
+_ENDS_SCRIPT = re.compile("<(?=[/!])")
