@@ -215,12 +215,15 @@ def _answer_of_another_process(folder: Path) -> str:
     return said
 
 
+NOTHING: Any = 3
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: jw.run(3, "easy"), r"world: found 3; must be a World; .*\nmanager: found 'easy'; must be a Manager"),
-        (lambda: jw.jobs.Scheduler("easy"), "scheduler.policy: found 'easy'; must be a JobPolicy"),
-        (lambda: jw.plot(7), "plot: found 7; must be a Mapping; give one object, or several by name"),
+        (lambda: jw.run(NOTHING, NOTHING), r"world: found 3; must be a World; .*\nmanager: found 3; must be a Manager"),
+        (lambda: jw.jobs.Scheduler(NOTHING), "scheduler.policy: found 3; must be a JobPolicy"),
+        (lambda: jw.plot(NOTHING), "plot: found 3; must be a Mapping; give one object, or several by name"),
     ],
 )
 def test_other_kinds_of_objects_are_refused_with_the_way(call: Any, said: str) -> None:

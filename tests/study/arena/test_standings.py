@@ -22,7 +22,7 @@ SHARES = st.floats(1, 99)
 def slow_places(values: dict[str, list[float]]) -> dict[str, tuple[int, int]]:
     """Places by Student's test of one pair after the other, and Holm's correction of all of them."""
     pairs = list(itertools.combinations(values, 2))
-    gaps = [np.subtract(values[one], values[other]) for one, other in pairs]
+    gaps = [np.round(np.subtract(values[one], values[other]), 9) for one, other in pairs]
     p = [inference.paired(*map(np.array, ([len(gap)], [gap.mean()], [gap.std(ddof=1)]))).p()[0] for gap in gaps]
     is_sure = inference.holm(np.array(p)) <= 1 - CONFIDENCE
     beaten, beats = dict.fromkeys(values, 0), dict.fromkeys(values, 0)

@@ -16,6 +16,8 @@ from joulewise.study.arena.rows import RUN
 
 SHARE = "share"
 _SAME = 1e-6
+_DIGITS = 9
+"""Percentage points are compared to so many: what rounding leaves is no spread."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def _places(values: inference.Floats) -> tuple[pl.Series, pl.Series]:
     if n_trials < 2:
         return (pl.Series([None] * n, dtype=pl.Int64),) * 2
     one, other = np.triu_indices(n, 1)
-    gaps = values[one] - values[other]
+    gaps = np.round(values[one] - values[other], _DIGITS)
     means = gaps.mean(axis=1)
     chances = inference.paired(np.full(means.shape, float(n_trials)), means, gaps.std(axis=1, ddof=1)).p()
     is_sure = inference.holm(chances) <= ALPHA
