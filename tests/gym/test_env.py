@@ -31,7 +31,7 @@ PLAYED = [(*variant, mode) for variant in VARIANTS for mode in MODES if mode == 
 
 def found(env: Environment) -> dict[str, Any]:
     """What broke a rule in what was decided, which must be nothing, and the measures of it."""
-    outcome, turns = env.outcome(), env._begun().turns  # type: ignore[attr-defined]
+    outcome, turns = env.outcome(), env._begun().turns
     if env.system.kind == "managed":
         assert check_allocation(env.day.world, outcome.allocation, turns.manager) == []
         return dict(measures(env.day.world, outcome))
@@ -63,7 +63,7 @@ def test_no_nudge_is_the_policy_prices(tmp_path: Path, system: str) -> None:
     while not env.step(np.zeros(env.action_space.shape or ()))[2]:
         pass
     day: Any = env.day
-    policy = env._begun().turns.engine.policy if system == "jobs" else day.manager.policy  # type: ignore[attr-defined]
+    policy = env._begun().turns.engine.policy if system == "jobs" else day.manager.policy
     assert policy.name == "prices"
     assert env._sums["utility"] == pytest.approx(day.earned_by(policy), rel=1e-12)
 

@@ -6,7 +6,7 @@ Each is a game of turns on a day; a system says how its turns go on.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,8 +44,9 @@ class Look(NamedTuple):
 
 
 class Game(ABC):
-    """A day while it is decided. Its `window` has what is seen of it."""
+    """A day while it is decided. Its `turns` run it, and its `window` has what is seen of it."""
 
+    turns: Any
     window: Any
     is_over = False
 
@@ -73,21 +74,19 @@ class Game(ABC):
     def act(self, action: Any) -> Gains:
         """Take an allowed action; returns what is added up since."""
 
-    @abstractmethod
     def outcome(self) -> Any:
         """What was decided so far."""
+        return self.turns.outcome()
 
 
 class Choosing(Game):
-    """An action is a choice of the window, or closes the event."""
+    """An action is a choice of the window, which `choose` makes where the mask allows it, or closes the event."""
+
+    choose: Callable[[int], object]
 
     def __init__(self, sight: Sight) -> None:
         self._sight, self._n = sight, self.window.mask.size
         self._next()
-
-    @abstractmethod
-    def choose(self, choice: int) -> None:
-        """Make a choice that the mask allows."""
 
     @abstractmethod
     def shown(self, place: int) -> str:

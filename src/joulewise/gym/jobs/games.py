@@ -7,7 +7,6 @@ from joulewise.gym.modes import Choosing, Gains, Look, Steering
 from joulewise.kernels.jobs.state import QUEUED
 from joulewise.kernels.jobs.window import open_job_window, start_choice
 from joulewise.policies.jobs.table import BY_HAND, JOB_POLICIES
-from joulewise.simulate.jobs.run import JobOutcome
 from joulewise.simulate.jobs.turns import JobTurns
 from joulewise.simulate.jobs.window import job_window_of
 
@@ -15,11 +14,13 @@ from joulewise.simulate.jobs.window import job_window_of
 class ChoosingJobs(Choosing):
     """An action starts a job of the window in one of the ways to run, or closes the event."""
 
+    turns: JobTurns
+
     def __init__(self, day: JobDay, look: Look, seed: int, trial: int) -> None:
         self.turns = JobTurns(day.world, day.scheduled_by(BY_HAND), seed, trial)
         self.window = job_window_of(day.world, self.turns.engine.state, look.window, by_worth=look.by_worth)
         self._see = self.turns.looking(open_job_window, self.window)
-        self._choose = self.turns.looking(start_choice, self.window, rest=(0,))
+        self.choose = self.turns.looking(start_choice, self.window, rest=(0,))
         super().__init__(day.sight)
 
     def go_on(self) -> bool:
@@ -30,9 +31,6 @@ class ChoosingJobs(Choosing):
                 return True
         return False
 
-    def choose(self, choice: int) -> None:
-        self._choose(choice)
-
     def gains(self) -> Gains:
         return self.turns.settled(is_over=self.is_over)._asdict()
 
@@ -40,12 +38,11 @@ class ChoosingJobs(Choosing):
         job = int(self.window.job[place])
         return f"job {job}" if job >= 0 else ""
 
-    def outcome(self) -> JobOutcome:
-        return self.turns.outcome()
-
 
 class SteeringJobs(Steering):
     """An action nudges the prices of every cluster's nodes, and of energy."""
+
+    turns: JobTurns
 
     def __init__(self, day: JobDay, _look: Look, seed: int, trial: int) -> None:
         self.turns = JobTurns(day.world, day.scheduled_by(JOB_POLICIES["prices"]), seed, trial)
@@ -61,6 +58,3 @@ class SteeringJobs(Steering):
 
     def gains(self) -> Gains:
         return self.turns.settled(is_over=self.is_over)._asdict()
-
-    def outcome(self) -> JobOutcome:
-        return self.turns.outcome()

@@ -7,7 +7,6 @@ from joulewise.gym.tasks.day import TaskDay
 from joulewise.kernels.tasks.managed import close_last_event, map_managed, open_next_event
 from joulewise.kernels.tasks.window import choose, open_window
 from joulewise.policies.tasks.table import BY_HAND, POLICIES
-from joulewise.simulate.tasks.serial import Outcome
 from joulewise.simulate.tasks.turns import Turns
 from joulewise.simulate.tasks.window import window_of
 
@@ -15,13 +14,15 @@ from joulewise.simulate.tasks.window import window_of
 class ChoosingTasks(Choosing):
     """An action is a choice of task, machine type and P-state, or closes the event."""
 
+    turns: Turns
+
     def __init__(self, day: TaskDay, look: Look, seed: int, trial: int) -> None:
         self.turns = Turns(day.world, day.managed_by(BY_HAND), seed, trial)
         self.window = window_of(day.world, self.turns.engine.world, look.window, by_worth=look.by_worth)
         self._see = self.turns.looking(open_window, self.window)
         self._open_event = self.turns.bound(open_next_event, day.world.workload.end_s)
         self._close_event = self.turns.bound(close_last_event)
-        self._choose = self.turns.looking(choose, self.window, rest=(0,))
+        self.choose = self.turns.looking(choose, self.window, rest=(0,))
         self._is_open = False
         super().__init__(day.sight)
 
@@ -35,9 +36,6 @@ class ChoosingTasks(Choosing):
         self._see()
         return True
 
-    def choose(self, choice: int) -> None:
-        self._choose(choice)
-
     def gains(self) -> Gains:
         return {"utility": self.turns.earned()}
 
@@ -45,12 +43,11 @@ class ChoosingTasks(Choosing):
         task = int(self.window.task[place])
         return f"task {task}" if task >= 0 else ""
 
-    def outcome(self) -> Outcome:
-        return self.turns.outcome()
-
 
 class SteeringTasks(Steering):
     """An action nudges the prices of every machine type's time, and of energy."""
+
+    turns: Turns
 
     def __init__(self, day: TaskDay, _look: Look, seed: int, trial: int) -> None:
         self.turns = Turns(day.world, day.managed_by(POLICIES["prices"]), seed, trial)
@@ -69,6 +66,3 @@ class SteeringTasks(Steering):
 
     def gains(self) -> Gains:
         return {"utility": self.turns.earned()}
-
-    def outcome(self) -> Outcome:
-        return self.turns.outcome()
