@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -16,7 +19,7 @@ import polars as pl
 
 from benchmarks.measure import Bar, Case, Subject, peak_mb
 from joulewise.present.results import write_report
-from joulewise.study import parse_study, run_study
+from joulewise.study import parse_study, read_study, run_study
 from joulewise.study.parsing.study import Study
 from joulewise.study.running.engines.processes import begin
 from joulewise.study.running.estimate import estimate
@@ -47,10 +50,13 @@ _POLICIES = ("max-max-util", "max-max-upt", "max-max-upe", "prices", "min-min-co
 _LOADS = [150 + i for i in range(10)]
 
 
-def _study(folder: Path, heading: str, decision: str, loads: object = 150) -> Study:
+def _text(heading: str, decision: str, loads: object = 150) -> str:
     """A study whose worlds are made in no time."""
-    text = f'name = "studies"\nbound = "trivial"\n{heading}\n{_SMALL}tasks_per_day = {loads}\n[manager]\n{decision}\n'
-    return parse_study(text, "studies.toml", folder)
+    return f'name = "studies"\nbound = "trivial"\n{heading}\n{_SMALL}tasks_per_day = {loads}\n[manager]\n{decision}\n'
+
+
+def _study(folder: Path, heading: str, decision: str, loads: object = 150) -> Study:
+    return parse_study(_text(heading, decision, loads), "studies.toml", folder)
 
 
 def _seconds(do: Callable[[], object]) -> float:
@@ -199,13 +205,26 @@ def check(case: Case) -> dict[str, float]:
 
 
 def again(case: Case) -> dict[str, float]:
-    """A finished study run again, with its report, in this process."""
+    """A finished study run again, with its report: the seconds in this process, and the processor's by the command."""
     with TemporaryDirectory() as place:
         folder = Path(place)
         decision = f"policy = {list(_POLICIES[: 2 if case.smoke else 8])}\ndropping_threshold = [0, 0.5]"
-        study = _study(folder, f"trials = {2 if case.smoke else 6}", decision)
+        (folder / "once.toml").write_text(_text(f"trials = {2 if case.smoke else 6}", decision))
+        study = read_study(folder / "once.toml")
         write_report(run_study(study, folder / "once"))
-        return {"again.s": _seconds(lambda: run_study(study, folder / "once"))}
+        command = [sys.executable, "-m", "joulewise", "run", str(folder / "once.toml"), "--out", str(folder / "once")]
+        return {
+            "again.s": _seconds(lambda: run_study(study, folder / "once")),
+            "again.processor_s": min(_processor_seconds(command) for _ in range(1 if case.smoke else 5)),
+        }
+
+
+def _processor_seconds(command: Sequence[str]) -> float:
+    """The processor seconds, the system's among them, of a command that says nothing here."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def _verified(case: Case, decision: str, trials: int) -> Study:
@@ -265,6 +284,7 @@ SUBJECT = Subject(
         Bar("a million runs planned, resumed and reported: MB at most", "million.most_mb", "at most", 500),
         Bar("a sweep of a million points checked, in s", "check.s", "at most", 10),
         Bar("a finished study run again, in s", "again.s", "at most", 1),
+        Bar("the command for that: processor seconds", "again.processor_s", "at most", 1),
         Bar("a finished study verified: seconds over those of its run", "verify.most", "at most", 0.5),
     ],
 )  # fmt: skip

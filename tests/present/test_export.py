@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from joulewise.errors import InputError
-from joulewise.present import FORMATS
-from joulewise.present.export import export
+from joulewise.present.export import FORMATS, export
 from joulewise.present.page import drawable
 from joulewise.present.results import draw_figures
 from joulewise.present.tasks.keys import POLICY

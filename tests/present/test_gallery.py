@@ -17,11 +17,12 @@ from joulewise.errors import InputError
 from joulewise.present.blank import is_blank
 from joulewise.present.export import spec_of
 from joulewise.present.gallery import MOST_OPEN, check_names, described, figures_of, hung
+from joulewise.present.kept import current_report
 from joulewise.present.layout import Drawing
 from joulewise.present.page import all_pages, page_of
 from joulewise.present.records import Records
 from joulewise.present.report import draft_of
-from joulewise.present.results import current_report, write_figures, write_report
+from joulewise.present.results import write_figures, write_report
 from joulewise.present.sweeps import Sweep, draw_sweep
 from joulewise.present.tasks.keys import LOAD, POLICY, THRESHOLD
 from joulewise.study import Study, parse_study

@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 
 from joulewise.present.export import render, spec_of
+from joulewise.present.kept import current_report
 from joulewise.present.page import drawable
-from joulewise.present.results import current_report, records_of, schedule_figures, write_figures, write_report
+from joulewise.present.results import records_of, schedule_figures, write_figures, write_report
 from joulewise.study import Results, open_results
 from tests.strategies.small import run_small, small, with_runs
 
@@ -52,7 +53,7 @@ def test_a_report_is_current_until_the_results_or_the_version_change(
     path = write_report(results)
     assert current_report(results) == path
     with monkeypatch.context() as patch:
-        patch.setattr("joulewise.present.report.__version__", "another")
+        patch.setattr("joulewise.present.kept.__version__", "another")
         assert current_report(results) is None
     more = run_small(results.folder, change=lambda text: text.replace("[0, 0.5]", "0.5") + "# a remark\n")
     assert current_report(more) is None

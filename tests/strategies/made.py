@@ -9,10 +9,10 @@ from typing import Any
 
 import polars as pl
 
-from joulewise.present import Records, StudyInfo
 from joulewise.present.gallery import figures_of, hung
 from joulewise.present.layout import Drawing
 from joulewise.present.page import Figure, page_of
+from joulewise.present.records import Records, StudyInfo
 from joulewise.present.tasks.keys import ENVIRONMENT, FILTER, LENIENCY, LOAD, POLICY, THRESHOLD, WEIGHT
 from joulewise.study.kinds.systems import all_kinds
 

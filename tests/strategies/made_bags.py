@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from joulewise.present import Records, StudyInfo
 from joulewise.present.bags.keys import RATIO
 from joulewise.present.page import page_of
-from joulewise.present.records import METHOD
+from joulewise.present.records import METHOD, Records, StudyInfo
 from joulewise.study.answers import statistics
 from joulewise.study.kinds.systems import all_kinds
 from tests.strategies.made import INFO

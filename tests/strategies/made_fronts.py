@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from joulewise.present import Records, StudyInfo
 from joulewise.present.assignments.keys import OBJECTIVE, PERCENTILES
 from joulewise.present.page import page_of
-from joulewise.present.records import METHOD, SEEDS, tidy
+from joulewise.present.records import METHOD, SEEDS, Records, StudyInfo, tidy
 from joulewise.study.answers import statistics
 from joulewise.study.kinds.systems import all_kinds
 from tests.strategies.made import INFO

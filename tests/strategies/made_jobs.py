@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from joulewise.present import Records, StudyInfo
 from joulewise.present.jobs.keys import COMMITMENT, FILTER, LENIENCY, PLANNED, POLICY
 from joulewise.present.page import page_of
-from joulewise.present.records import VARIANT
+from joulewise.present.records import VARIANT, Records, StudyInfo
 from joulewise.study.answers import statistics
 from joulewise.study.kinds.systems import all_kinds
 from tests.strategies.made import INFO

@@ -7,6 +7,8 @@ import statistics as plain
 
 import polars as pl
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from scipy.special import stdtrit
 
 from joulewise.confidence import student_quantile
@@ -38,9 +40,11 @@ def interval(values: list[float]) -> tuple[float, float]:
     return plain.mean(values) - half, plain.mean(values) + half
 
 
-@pytest.mark.parametrize("n", [2, 3, 10, 50])
-def test_the_quantile_is_students(n: int) -> None:
-    assert student_quantile(n) == pytest.approx(stdtrit(n - 1, 0.975))
+@given(n=st.integers(2, 10_000_000), error=st.floats(1e-12, 0.5))
+@example(n=2, error=0.05)
+@example(n=3, error=0.5)
+def test_the_quantile_is_students(n: int, error: float) -> None:
+    assert student_quantile(n, error) == pytest.approx(-stdtrit(n - 1, error / 2), rel=1e-12)
 
 
 def test_a_summary_has_mean_and_interval_of_every_metric_at_every_point() -> None:

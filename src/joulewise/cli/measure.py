@@ -162,8 +162,8 @@ def analysed(folder: Path, *, keeps_report: bool = False) -> tuple[Analysis, Mea
     from joulewise.measure.analysis.analysis import analyse
     from joulewise.measure.analysis.export import write_tables
     from joulewise.measure.bench.store import LaboratoryStore, machine_from
+    from joulewise.present.kept import mark_of, marked_report
     from joulewise.present.measure.report import write_measure_report
-    from joulewise.present.report import mark_of, marked_report
 
     store = LaboratoryStore(folder)
     machine = machine_from(store.existing()["machine"])

@@ -181,7 +181,8 @@ def _show_experiments(experiments: Iterable[CatalogueEntry], as_json: bool) -> N
 def _reproduce(experiment: Experiment, extent: Extent, folder: Path) -> bool:
     from joulewise.cli.result import show_failures
     from joulewise.cli.run import report_of, run_shown
-    from joulewise.present.results import current_report, write_figures
+    from joulewise.present.kept import current_report
+    from joulewise.present.results import write_figures
     from joulewise.study.catalogue.record import FindingsRecord
 
     quiet = extent.as_json

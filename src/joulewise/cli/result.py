@@ -35,19 +35,20 @@ def show_summary(results: Results, page: Path | None) -> None:
     from joulewise.study.answers.overview import Overview, is_large
 
     kind, axes, large = results.study.kind, results.axes, is_large(results)
-    summary = Overview(results).best() if large else results.summary()
-    headline, *others = _ranked(kind.shown(), summary)
+    shown = kind.shown()
+    summary = Overview(results).best() if large else results.summary([column.name for column in shown])
+    headline, *others = _ranked(shown, summary)
     rows = [row for row in summary.iter_rows(named=True) if row["metric"] == headline.name]
     standing = {} if large else _standings(results, headline.name)
     means = {(row["metric"], *_place(row, axes)): row["mean"] for row in summary.iter_rows(named=True)}
-    shown = [
+    lines = [
         {**_line(row, axes, headline), **_others(row, axes, others, means), "": standing.get(_place(row, axes), "")}
         for row in rows[:_MOST_ROWS]
     ]
     title = f"{results.study.name}: {kind.title}, {'the best points, ' if large else ''}{_spread(rows)}"
-    print_table(title, shown, numbers=(headline.title, "±", "trials", *(other.title for other in others)))
-    if len(rows) > len(shown):
-        print(f"... and {count(len(rows) - len(shown), 'more point')}.")
+    print_table(title, lines, numbers=(headline.title, "±", "trials", *(other.title for other in others)))
+    if len(rows) > len(lines):
+        print(f"... and {count(len(rows) - len(lines), 'more point')}.")
     if TIED in standing.values():
         say(_TIES)
     if headline.unit == "%" and any(map(_is_beyond, rows)):

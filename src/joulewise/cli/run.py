@@ -40,13 +40,15 @@ def run(
     what is finished.
     """
     from joulewise.cli.result import show_failures, show_summary
-    from joulewise.present.gallery import check_choice
     from joulewise.study import read_study
 
     engine = _engine_of(workers, dask, dask_slurm)
     with working(f"Checking {study}", quiet=as_json):
         checked = read_study(study)
-        check_choice(checked)
+        if checked.shown.figures:  # else what draws is loaded when there is something to draw
+            from joulewise.present.gallery import check_choice
+
+            check_choice(checked)
     results = run_shown(checked, out, workers, engine, quiet=as_json)
     page, lost = None, None
     if report:
@@ -115,10 +117,14 @@ def run_shown(
 
 def report_of(results: Results, *, quiet: bool) -> Path:
     """The report of results, written unless it is there."""
-    from joulewise.present.results import current_report, write_report
+    from joulewise.present.kept import current_report
 
+    if page := current_report(results):
+        return page
     with working("Writing the report", quiet=quiet):
-        return current_report(results) or write_report(results)
+        from joulewise.present.results import write_report
+
+        return write_report(results)
 
 
 def _announce_compilation(kind: str) -> None:

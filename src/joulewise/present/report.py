@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import base64
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from joulewise._version import __version__
 from joulewise.files import write_atomic
 from joulewise.present.export import render, spec_of
 from joulewise.present.gallery import MOST_OPEN, figures_of, hung
 from joulewise.present.html import filled, libraries
+from joulewise.present.kept import REPORT
 from joulewise.present.layout import Drawing, sentence
 from joulewise.present.overview import findings, tables
 from joulewise.present.page import Figure, page_of
@@ -24,7 +22,6 @@ from joulewise.processes import give_back_memory
 from joulewise.study.answers.overview import Overview
 from joulewise.units import count, duration
 
-REPORT = "report.html"
 _MOST_VALUES = 100
 """So many values of a key are listed."""
 
@@ -63,22 +60,6 @@ class Draft:
         path = folder / REPORT
         write_atomic(path, self.html() + mark)
         return path
-
-
-def mark_of(*facts: str) -> str:
-    """The last line of a report, which tells what it was made of, and by what."""
-    made = json.dumps([__version__, *facts])
-    return f"\n<!-- made of {hashlib.sha256(made.encode()).hexdigest()} -->\n"
-
-
-def marked_report(folder: Path, mark: str) -> Path | None:
-    """The report in a folder if it ends with this mark; None where it must be written."""
-    path, end = folder / REPORT, mark.encode()
-    if not path.is_file():
-        return None
-    with path.open("rb") as page:
-        page.seek(max(path.stat().st_size - len(end), 0))
-        return path if page.read() == end else None
 
 
 def render_report(records: Records) -> str:

@@ -11,11 +11,12 @@ import polars as pl
 from joulewise.errors import raise_if_any, unknown_name
 from joulewise.present.export import FORMATS, export, render, spec_of
 from joulewise.present.gallery import check_choice, check_names, figures_of, hung
+from joulewise.present.kept import mark_of_results
 from joulewise.present.layout import Drawing
 from joulewise.present.overview import records_of_values
 from joulewise.present.page import Figure, page_of
 from joulewise.present.records import WHOLES, Records, StudyInfo, tidy
-from joulewise.present.report import draft_of, mark_of, marked_report, overview_draft
+from joulewise.present.report import draft_of, overview_draft
 from joulewise.study.answers.overview import Overview, is_large
 from joulewise.study.store.store import DONE, Store
 from joulewise.study.store.tables import results_of
@@ -99,18 +100,9 @@ def write_report(results: Results, figures: Sequence[str] = ()) -> Path:
     for a name that is that of no figure.
     """
     names = _chosen(results, figures)
-    mark = _mark(results, names)
+    mark = mark_of_results(results, names)
     draft = overview_draft(*_overview(results), names) if is_large(results) else draft_of(records_of(results), names)
     return draft.write(results.folder, mark)
-
-
-def current_report(results: Results) -> Path | None:
-    """The report in the folder of the results, if this version made it of them; None where it must be written."""
-    return marked_report(results.folder, _mark(results, _chosen(results)))
-
-
-def _mark(results: Results, names: Sequence[str]) -> str:
-    return mark_of(results.study.kind.version, Store(results.folder).stamp(), *names)
 
 
 def _chosen(results: Results, names: Sequence[str] = ()) -> tuple[str, ...]:

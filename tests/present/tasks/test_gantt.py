@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from joulewise.present import Records
 from joulewise.present.export import spec_of
 from joulewise.present.page import page_of
+from joulewise.present.records import Records
 from joulewise.present.results import _a_few, records_of
 from joulewise.present.tasks.gantt import GLIMPSES, has_runs, task_gantt
 from joulewise.present.tasks.keys import POLICY

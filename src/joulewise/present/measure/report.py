@@ -16,6 +16,7 @@ from joulewise.measure.analysis.hosts import host_of
 from joulewise.measure.analysis.outliers import RULE
 from joulewise.present.export import export, spec_of
 from joulewise.present.html import filled, libraries
+from joulewise.present.kept import REPORT
 from joulewise.present.layout import Drawing, sentence
 from joulewise.present.measure.clocks import clocks_title, has_times, over_clocks
 from joulewise.present.measure.energy import energy_together, has_energies, has_powers, power_split
@@ -26,7 +27,7 @@ from joulewise.present.measure.runs import RunCounts, idle_doubts, left_out, run
 from joulewise.present.measure.slowdowns import additive_model, has_groups, has_pairs, slowdowns_by_pair
 from joulewise.present.measure.tables import DETAILS, MAIN, claims_table, measure_tables
 from joulewise.present.parts import unchecked
-from joulewise.present.report import REPORT, Plate, picture_of
+from joulewise.present.report import Plate, picture_of
 from joulewise.units import count, roughly
 
 if TYPE_CHECKING:
