@@ -12,14 +12,17 @@ import pytest
 
 from joulewise.cli.query import MOST_ROWS
 from joulewise.study import Cancelled, CancelToken, Progress, run_study
+from joulewise.study.answers.query import query
 from joulewise.study.answers.tables import stored_tables
 from joulewise.study.store.store import Store
 from tests.strategies.calling import call
-from tests.strategies.every_kind import made
+from tests.strategies.every_kind import TEXTS, made
 from tests.strategies.small import QUICKLY, small
 from tests.test_project import ROOT
 
 Capture = pytest.CaptureFixture[str]
+FIRST, *OTHERS = TEXTS
+LATER = pytest.mark.thorough("makes results of every kind")
 HOW_TO = ROOT / "docs" / "how-to" / "ask-results.md"
 
 
@@ -30,8 +33,28 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     return str(made("managed").folder)
 
 
-def test_tables_and_columns_are_listed(folder: str, capsys: Capture) -> None:
+@pytest.mark.parametrize("kind", [FIRST, *(pytest.param(kind, marks=LATER) for kind in OTHERS)])
+def test_tables_are_listed_with_questions_that_they_answer(kind: str, capsys: Capture) -> None:
+    results = made(kind)
+    said = call(capsys, "query", str(results.folder))
+    assert said.code == 0
+    assert len(said.out.splitlines()) < 40
+    assert all(axis.split(".")[-1] in said.out for axis in results.axes)
+    questions = [line for line in said.out.splitlines() if line.startswith("  joulewise query ")]
+    assert len(questions) == 3
+    for question in questions:
+        _, _, folder, sql = shlex.split(question)
+        assert not query(folder, sql).is_empty()
+
+
+def test_what_has_no_rows_is_told_in_a_line(folder: str, capsys: Capture) -> None:
     said = call(capsys, "query", folder)
+    assert re.search(r"records +[\d,]+ +run, task,", said.out)
+    assert "Without rows: losses" in said.out
+
+
+def test_columns_are_listed(folder: str, capsys: Capture) -> None:
+    said = call(capsys, "query", folder, "--columns")
     assert said.code == 0
     assert "records: of 2 kept runs" in said.out
     assert "losses: of 0 kept runs" in said.out
@@ -106,6 +129,7 @@ def test_an_answer_goes_to_a_file(folder: str, capsys: Capture) -> None:
         (["SELECT 1", "--out", "a.xls"], "must end with .csv, .parquet, .json"),
         (["SELECT nothing FROM runs", "--out", "a.csv"], "found 'nothing'"),
         (["--out", "a.csv"], "give a SELECT"),
+        (["SELECT 1", "--columns"], "give one of them"),
     ],
 )
 def test_mistakes_are_told(folder: str, capsys: Capture, arguments: list[str], words: str) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from joulewise.cli.output import AsJson, FolderPath, note, print_json, print_table, say, working
+from joulewise.study.spec.column import BOUNDS, RUNS
 from joulewise.units import count
 
 if TYPE_CHECKING:
@@ -27,8 +29,9 @@ MOST_ROWS = 40
 def query(
     folder: FolderPath,
     sql: Annotated[
-        str | None, typer.Argument(metavar="SQL", help="A SELECT; left out, tables and columns are listed.")
+        str | None, typer.Argument(metavar="SQL", help="A SELECT; left out, tables and some questions are listed.")
     ] = None,
+    columns: Annotated[bool, typer.Option("--columns", help="List every column of all tables.")] = False,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write all rows to a file: .csv, .parquet or .json.")
     ] = None,
@@ -46,6 +49,8 @@ def query(
 
     if out and sql is None:
         raise InputError(Problem("--out", "found no question to write the answer of", advice="give a SELECT"))
+    if columns and sql is not None:
+        raise InputError(Problem("options", "found --columns and a question", advice="give one of them"))
     if out:
         check_place(out, folder)
     tables = stored_tables(folder, so_far=True)
@@ -53,7 +58,7 @@ def query(
         there = f"{tables.keys.height:,} of at most {tables.study.most_runs:,} runs"
         note(f"{there} are there; the study is running or was interrupted.")
     if sql is None:
-        _show_tables(tables, as_json=as_json)
+        _show_columns(tables, as_json=as_json) if columns or as_json else _show_tables(tables)
         return
     with working("Asking", quiet=as_json):
         answer = ask(tables, sql)
@@ -67,10 +72,38 @@ def query(
         _show(answer)
 
 
-def _show_tables(tables: StoredTables, *, as_json: bool) -> None:
-    """Every column of every table, with its unit and meaning."""
-    from joulewise.study.spec.column import BOUNDS, RUNS
+def _show_tables(tables: StoredTables) -> None:
+    """The tables that have rows, with the columns to start from, and some questions that they answer."""
+    import polars as pl
 
+    with working("Counting rows", quiet=False):
+        n_rows = {name: int(tables.scan(name).select(pl.len()).collect().item()) for name in tables.names}
+    rows = [
+        {"table": name, "rows": f"{n:,}", "columns, such as": ", ".join(tables.main_columns(name))}
+        for name, n in n_rows.items()
+        if n
+    ]
+    print_table(f"Tables of {tables.study.name}", rows, numbers=("rows",), as_named=True)
+    if empty := [name for name, n in n_rows.items() if not n]:
+        say(f"Without rows: {', '.join(empty)}.")
+    say("--columns lists every column with its unit and meaning. Questions to start from:")
+    for sql in examples(tables, [name for name, n in n_rows.items() if n]):
+        print(f"  joulewise query {shlex.quote(str(tables.store.folder))} {shlex.quote(sql)}")
+
+
+def examples(tables: StoredTables, filled: Sequence[str]) -> list[str]:
+    """Three questions that the tables with rows answer: of runs, of details, and of bounds, as far as there are any."""
+    study, there = tables.study, tables.main_columns(RUNS)
+    metric = next((column.name for column in study.kind.shown() if column.name in there), "run_s")
+    axis = f'"{study.axes[0]}"' if study.axes else "trial"
+    best = f'SELECT {axis}, avg("{metric}") AS mean FROM runs GROUP BY {axis} ORDER BY mean DESC'
+    slowest = "SELECT run, status, run_s FROM runs ORDER BY run_s DESC LIMIT 5"
+    others = [f"SELECT * FROM {name} LIMIT 5" for name in filled if name != RUNS]
+    return [best, slowest, *others[:1]] if others else [best, slowest, "SELECT count(*) AS runs FROM runs"]
+
+
+def _show_columns(tables: StoredTables, *, as_json: bool) -> None:
+    """Every column of every table, with its unit and meaning."""
     columns = {name: [column._asdict() for column in tables.described(name)] for name in tables.names}
     if as_json:
         print_json([column for found in columns.values() for column in found])

@@ -23,6 +23,8 @@ from joulewise.study.store.stored import Stored
 from joulewise.study.store.tables import is_study_key
 
 RUN = "run"
+_SOME = 6
+"""How many columns of a table are its main ones: keys and names come first."""
 _SCALARS = (bool, int, float, str)
 _OF_RUN = r"([0-9a-f]{32})\.parquet$"
 _PATH = "file of the row"
@@ -63,6 +65,14 @@ class StoredTables:
         """The files of a detail table, one for each run that has it."""
         runs = those_in(self.keys[RUN], self.store.detail_keys(name))
         return [self.store.detail_file(name, run) for run in sorted(runs)]
+
+    def main_columns(self, name: str) -> list[str]:
+        """The columns of a table that people ask for first: of runs what was swept and what `joulewise run` shows."""
+        there = self.scan(name).collect_schema().names()
+        if name != RUNS:
+            return there[:_SOME]
+        shown = [column.name for column in self.study.kind.shown()]
+        return [column for column in (*self.study.axes, "trial", *shown) if column in there]
 
     def described(self, name: str) -> Iterator[ShownColumn]:
         """What the columns of a table mean; a `*` stands for any text."""
