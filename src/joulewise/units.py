@@ -101,6 +101,11 @@ def count(n: int, singular: str, plural: str = "") -> str:
     return f"{n:,} {noun(n, singular, plural)}"
 
 
+def all_of(n: int, plural: str) -> str:
+    """All of several things: "both runs", "all 1,440 runs"."""
+    return f"both {plural}" if n == 2 else f"all {n:,} {plural}"
+
+
 def noun(n: int, singular: str, plural: str = "") -> str:
     """The form of a word that goes with a count."""
     return singular if n == 1 else plural or singular + "s"

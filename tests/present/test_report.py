@@ -145,7 +145,7 @@ def test_headline_names_the_best_with_its_interval_and_its_lead() -> None:
 def test_a_sweep_says_its_conclusion_once_and_where_it_does_not_hold() -> None:
     records = make_records()
     (same,) = day_findings(records)
-    assert same.lead.startswith("Max-Max UPT (dropping threshold 1.5) earned the most at all 2 loads: 54")
+    assert same.lead.startswith("Max-Max UPT (dropping threshold 1.5) earned the most at both loads: 54")
     assert "Its smallest lead is" in same.support
     turned = (pl.col(LOAD) == 50000) & (pl.col(POLICY) == "random")
     runs = records.runs.with_columns(utility_percent=pl.when(turned).then(99.0).otherwise(pl.col("utility_percent")))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from joulewise.cli.output import AsJson, print_cells, print_json, print_paths, say, working
+from joulewise.units import all_of
 
 if TYPE_CHECKING:
     from joulewise.present.comparison.view import View
@@ -100,7 +101,7 @@ def _meaning(n: int) -> str:
     """How to read differences, where there are tests."""
     if not n:
         return "Nothing could be tested: that needs two trials at least whose differences are not all the same."
-    together = f"p is corrected for all {n:,} differences (Holm)" if n > 1 else "p is of one difference alone"
+    together = f"p is corrected for {all_of(n, 'differences')} (Holm)" if n > 1 else "p is of one difference alone"
     return f"± is half of a 95 % interval of each difference alone; {together}. Trials do not tell apart what is tied."
 
 

@@ -15,7 +15,7 @@ from joulewise.present.records import POSSIBLE, Records
 from joulewise.present.tables import plus_minus
 from joulewise.study.answers import statistics
 from joulewise.study.answers.statistics import TIED
-from joulewise.units import count
+from joulewise.units import all_of, count
 
 MAX_FINDINGS = 6
 _MOST_NAMED = 4
@@ -67,7 +67,7 @@ def first_at(names: Sequence[str], did: str, places: str) -> str:
     """Who came first in how many of the places, which are named in the plural: "A did it at all 3 loads"."""
     counts = Counter(names).most_common()
     if len(counts) == 1:
-        return f"{counts[0][0]} {did} at all {len(names)} {places}"
+        return f"{counts[0][0]} {did} at {all_of(len(names), places)}"
     return f"what {did} is not the same at all {places}: {', '.join(f'{name} at {n}' for name, n in counts)}"
 
 
@@ -140,7 +140,7 @@ def _common(records: Records, rows: Sequence[Mapping[str, Any]], n_worlds: int, 
     ranked = sorted(rows, key=lambda row: float(row["mean"]))
     earned = _at_least(records) + " to ".join(dict.fromkeys(map(plus_minus, (ranked[0], ranked[-1]))))
     where = (
-        f"at all {n_worlds} {_world_words(records)}"
+        f"at {all_of(n_worlds, _world_words(records))}"
         if len(rows) == n_worlds
         else f"at {len(rows)} of {n_worlds} {_world_words(records)} ({_listed(records, rows)})"
     )

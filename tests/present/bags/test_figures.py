@@ -183,7 +183,7 @@ def test_profit_and_its_best_on_the_front_part_below_one() -> None:
 def test_reports_of_searches_have_findings_tables_and_words() -> None:
     front = front_records(["lp", "nsga2"], [2, 6], n_trials=3)
     conclusion, *found = front_findings(front)
-    assert conclusion.lead == "LP found the best front at all 2 settings."
+    assert conclusion.lead == "LP found the best front at both settings."
     assert [finding.lead[:31] for finding in found] == [f"Machine types {n}: LP found the b" for n in (2, 6)]
     assert "of the hypervolume of the proven bound (±" in found[0].lead
     (table,) = page_of("front").tables(front)
@@ -206,7 +206,7 @@ def test_reports_of_profit_tell_gaps_and_losses() -> None:
 
 def test_reports_of_prices_tell_what_earns_most() -> None:
     conclusion, *found = pricing_findings(pricing_records())
-    assert conclusion.lead == "By backlog earns most at all 2 settings."
+    assert conclusion.lead == "By backlog earns most at both settings."
     assert [finding.lead for finding in found] == [
         f"Customers per day {n}: by backlog earns {earned} on average, 90 % of the proven most."
         for n, earned in ((40, 36), (80, 72))

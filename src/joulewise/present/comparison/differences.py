@@ -10,7 +10,7 @@ from joulewise.present.layout import AXIS_FORMAT, Drawing, around_zero, assemble
 from joulewise.present.parts import layer
 from joulewise.study.answers.comparison import HIGHER, LOWER
 from joulewise.study.answers.statistics import TIED
-from joulewise.units import count
+from joulewise.units import all_of, count
 
 MOST_PANELS, MOST_ROWS = 6, 24
 UNTESTED = "no test"
@@ -49,7 +49,7 @@ def _caption(view: View) -> str:
     if n == 1:
         return f"{what} {alone}."
     return (
-        f"{what} {alone}; thin lines hold all {n:,} differences together with 95 %. Filled marks are differences "
+        f"{what} {alone}; thin lines hold {all_of(n, 'differences')} together with 95 %. Filled marks are differences "
         "that the trials show, corrected for all of them (Holm); hollow ones they do not tell from zero."
     )
 

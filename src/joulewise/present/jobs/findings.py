@@ -25,7 +25,7 @@ from joulewise.present.jobs.view import job_view
 from joulewise.present.layout import Panel, all_panels, sentence
 from joulewise.present.records import Records
 from joulewise.present.tables import metric_text
-from joulewise.units import count
+from joulewise.units import all_of, count
 
 _IMPOSSIBLE = "jobs_impossible"
 
@@ -63,7 +63,7 @@ def _common_wait(seen: Records, name: str, panels: Sequence[Panel], n_settings: 
     least = sorted(map(_least, panels), key=lambda row: float(row["mean"]))
     span = " to ".join(dict.fromkeys(metric_text(WAIT, row) for row in (least[0], least[-1])))
     who = f"with {name}, jobs waited least" if name else "jobs waited"
-    where = f"all {n_settings} settings" if len(panels) == n_settings else f"{len(panels)} of {n_settings} settings"
+    where = all_of(n_settings, "settings") if len(panels) == n_settings else f"{len(panels)} of {n_settings} settings"
     listed = "" if len(panels) == n_settings else "; ".join(panel.title for panel in panels[:MAX_FINDINGS]) + "."
     tied = tied_at([_tied(seen, panel) for panel in panels]) if name else ""
     return Finding(f"{sentence(who)} at {where}: {span} on average.", joined(sentence(listed), tied))
