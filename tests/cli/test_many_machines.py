@@ -29,7 +29,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_cannot_be_is_refused(
     options: tuple[object, ...], told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("joulewise.study.running.engines.dask._CONNECT_S", 0.5)
+    monkeypatch.setattr("joulewise.study.running.engines.dask._ANSWERS_S", 0.5)
     said = call(capsys, "run", "study.toml", *options)
     assert said.code == 2
     assert told in said.err

@@ -73,8 +73,8 @@ def test_a_cluster_of_another_version_is_refused_with_both_versions(tmp_path: Pa
 
 
 def test_a_scheduler_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("joulewise.study.running.engines.dask._CONNECT_S", 0.5)
-    with pytest.raises(InputError, match=r"Dask cluster tcp://127\.0\.0\.1:9: no scheduler answers there"):
+    monkeypatch.setattr("joulewise.study.running.engines.dask._ANSWERS_S", 0.5)
+    with pytest.raises(InputError, match=r"Dask cluster tcp://127\.0\.0\.1:9: no scheduler answers there, 0\.5 s long"):
         run_study(many(1), tmp_path, engine=Dask("tcp://127.0.0.1:9"))
 
 

@@ -38,7 +38,8 @@ _LOOK_S = 1.0
 _ADDRESS = re.compile(r"(\w+://)?(\[[^\]]+\]|[^\s/:]+):\d+/?")
 _JOBS_EACH = 2
 """One that is computed, and one that waits beside it."""
-_CONNECT_S = 10.0
+_ANSWERS_S, STARTS_S = 3.0, 10.0
+"""How long a scheduler may take to answer: one that has an address, and one that this process starts."""
 _AGAIN = "finished runs are kept: start it again, and then the same study, which goes on from there"
 _INSTALL = "pip install 'joulewise[cluster]'"
 _SETTINGS = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
@@ -154,10 +155,11 @@ class Dask(Engine):
         if is_text and not is_file and not _ADDRESS.fullmatch(str(self._cluster)):
             allowed = "must be an address, such as tcp://HOST:8786, or the file that a scheduler wrote"
             raise InputError(Problem(self.place, "found no file of this name, and no address", allowed, _START))
-        return self._connected(**{"scheduler_file" if is_file else "address": self._cluster})
+        where = {"scheduler_file" if is_file else "address": self._cluster}
+        return self._connected(_ANSWERS_S if is_text else STARTS_S, **where)
 
     @contextmanager
-    def _connected(self, **where: Any) -> Iterator[Any]:
+    def _connected(self, patience_s: float, **where: Any) -> Iterator[Any]:
         import dask
         import distributed
         from distributed.utils import silence_logging_cmgr
@@ -165,10 +167,10 @@ class Dask(Engine):
         with silence_logging_cmgr(logging.CRITICAL), dask.config.set(_SETTINGS):
             connect: Any = distributed.Client
             try:
-                client = connect(**where, timeout=_CONNECT_S, set_as_default=False, name="joulewise")
+                client = connect(**where, timeout=patience_s, set_as_default=False, name="joulewise")
             except (OSError, ValueError) as error:
-                reason = " ".join(str(error).split()) or type(error).__name__
-                raise InputError(Problem(self.place, f"no scheduler answers there ({reason})", advice=_START)) from None
+                found = f"no scheduler answers there, {patience_s:g} s long ({_reason(error)})"
+                raise InputError(Problem(self.place, found, _REACHED, _START)) from None
             with client:
                 yield client
 
@@ -299,7 +301,15 @@ class Dask(Engine):
         return InputError(Problem(self.place, "its scheduler does not answer any more", _AGAIN))
 
 
+_REACHED = "it must run, and be reached from this computer by the address that it says when it starts"
 _START = "`dask scheduler` starts one, and `dask worker ADDRESS` its workers"
+
+
+def _reason(error: BaseException) -> str:
+    """What was at the bottom of it when no connection came about."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def require_dask(*modules: str) -> None:

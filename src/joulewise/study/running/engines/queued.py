@@ -14,7 +14,7 @@ from math import ceil
 from typing import Any
 
 from joulewise.errors import InputError, Problem
-from joulewise.study.running.engines.dask import WAITING, Dask, require_dask
+from joulewise.study.running.engines.dask import STARTS_S, WAITING, Dask, require_dask
 from joulewise.study.running.engines.profile import QUEUES, Profile
 from joulewise.units import count
 
@@ -71,7 +71,10 @@ class Queued(Dask):
 
         start: Any = getattr(dask_jobqueue, QUEUES[self._profile.kind].cluster)
         options = {"scheduler_options": _NO_DASHBOARD, "silence_logs": "critical"}
-        with start(**self._profile.options(), **options) as self._jobs, self._connected(address=self._jobs) as client:
+        with (
+            start(**self._profile.options(), **options) as self._jobs,
+            self._connected(STARTS_S, address=self._jobs) as client,
+        ):
             yield client
 
     def _looked(self) -> None:
