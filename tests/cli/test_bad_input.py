@@ -49,6 +49,15 @@ def test_every_bad_table_is_refused_before_anything_is_written(
     assert not Path("results").exists()
 
 
+@pytest.mark.parametrize("verb", ["check", "run"])
+def test_results_in_place_of_a_study_are_told(verb: str, folder: Path, capsys: Capture) -> None:
+    before = stored_files(folder / "results")
+    said = call(capsys, verb, "results/small")
+    assert said.code == 2
+    assert "results/small: is a folder of results\n      must be a study file\n      its study is /" in said.err
+    assert stored_files(folder / "results") == before
+
+
 def test_problems_stand_in_one_list(folder: Path, capsys: Capture) -> None:
     text = TEXT.replace("trials = 2", "trials = -2").replace('"10 min"', "10").replace("random", "randm")
     (folder / "study.toml").write_text(text)

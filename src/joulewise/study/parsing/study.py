@@ -29,7 +29,7 @@ from joulewise.study.spec.report import REPORT, Shown
 from joulewise.study.spec.source import GOAL, SUPPLY, SYSTEM, WORKLOAD, Draw, Section, Source
 from joulewise.study.spec.trials import EXAMPLE, MOST_TRIALS, TUNE, UNTIL, Until, until_of
 from joulewise.study.spec.tuning import Tuning
-from joulewise.study.store.store import Owner
+from joulewise.study.store.store import Owner, Store
 from joulewise.visible import Visible
 
 MAX_RUNS = 1_000_000
@@ -154,7 +154,16 @@ def read_source(path: Path, advice: str = "`joulewise new` writes one to start f
         raise InputError(Problem(str(path), found, "a study is a TOML file in UTF-8")) from None
     except OSError as error:
         found = f"cannot be read: {error.strerror or error}"
-        raise InputError(Problem(str(path), found, advice=advice)) from None
+        raise InputError(_results_problem(path) or Problem(str(path), found, advice=advice)) from None
+
+
+def _results_problem(path: Path) -> Problem | None:
+    """What to say where results were given in place of their study; None where they were not."""
+    store = Store(path)
+    if (place := store.study_place) is None:
+        return None
+    advice = f"its study is {place}, and a copy is {store.study_file}; `joulewise report {path}` shows what came out"
+    return Problem(str(path), "is a folder of results", "must be a study file", advice)
 
 
 def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool = False) -> Study:

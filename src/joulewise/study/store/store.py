@@ -217,6 +217,12 @@ class Store(Folder):
         """The detail tables of a run that are there, by their names."""
         return {path.parent.name: path for path in sorted(self.folder.glob(f"*/{key}.parquet"))}
 
+    @property
+    def study_place(self) -> Path | None:
+        """Where the file of the study was that these are results of; None where they are of none."""
+        marker = self.marker()
+        return None if marker is None else _path_of(marker)
+
     def _holds_text(self, source: str) -> bool:
         return self.study_file.is_file() and self.study_file.read_bytes() == source.encode()
 
