@@ -1,7 +1,8 @@
-"""The options of `joulewise run` that say who computes."""
+"""The options of `joulewise run` and `joulewise check` that say who computes."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -34,3 +35,28 @@ def test_what_cannot_be_is_refused(
     assert said.code == 2
     assert told in said.err
     assert "Traceback" not in said.err
+
+
+SITE = 'kind = "slurm"\nqueue = "short"\ncores = 4\nmin_jobs = 1\nmax_jobs = 20\n'
+
+
+def test_the_job_of_a_profile_is_shown_and_nothing_is_started(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    (tmp_path / "site.toml").write_text(SITE)
+    said = call(capsys, "check", "study.toml", "--dask-slurm", "site.toml")
+    assert said.code == 0, said.err
+    assert "1 to 20 jobs with 4 workers each: 4 to 80 in all." in said.out
+    assert 'Warning: kind = "slurm": found no command sbatch' in said.out
+    assert "\n#SBATCH -p short\n" in said.out
+    found = json.loads(call(capsys, "check", "study.toml", "--dask-slurm", "site.toml", "--json").out)
+    assert found["queue"]["script"] in said.out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["site.toml", "study.toml"]
+
+
+def test_a_wrong_profile_is_told_by_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "site.toml").write_text(SITE + "cors = 2\n")
+    said = call(capsys, "check", "study.toml", "--dask-slurm", "site.toml")
+    assert (said.code, said.out) == (2, "")
+    assert "did you mean 'cores'?" in said.err

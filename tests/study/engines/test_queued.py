@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -193,3 +195,13 @@ def test_every_queue_makes_a_job_of_a_profile(kind: str, tmp_path: Path) -> None
 def test_every_key_of_a_profile_is_told() -> None:
     page = (ROOT / "docs" / "how-to" / "many-machines.md").read_text()
     assert [field.name for field in fields(Profile) if f"| `{field.name}` |" not in page] == []
+
+
+def test_ctrl_c_stays_whose_it_was_when_the_library_is_loaded() -> None:
+    code = (
+        "import signal; from joulewise.study import Profile\n"
+        "from joulewise.study.running.engines.queued import job_script\n"
+        "before = signal.getsignal(signal.SIGINT); job_script(Profile(interface='lo'))\n"
+        "assert signal.getsignal(signal.SIGINT) is before"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -6,6 +6,7 @@ import getpass
 import math
 import re
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from contextlib import contextmanager
 from math import ceil
 from typing import Any
 
-from joulewise.errors import InputError, Problem
+from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.study.running.engines.dask import STARTS_S, WAITING, Dask, require_dask
 from joulewise.study.running.engines.profile import QUEUES, Profile
 from joulewise.units import count
@@ -42,10 +43,7 @@ class Queued(Dask):
 
     def __init__(self, profile: Profile) -> None:
         require_dask("distributed", "dask_jobqueue")
-        queue = QUEUES[profile.kind]
-        if shutil.which(queue.submit) is None:
-            advice = "run the study where jobs are submitted, or start workers by hand and use --dask"
-            raise InputError(Problem(f'kind = "{profile.kind}"', f"found no command {queue.submit}", advice=advice))
+        raise_if_any(lacking(profile))
         super().__init__(f"of workers started through {profile.kind}")
         self._profile = profile
         self._seen: set[str] = set()
@@ -67,9 +65,7 @@ class Queued(Dask):
 
     @contextmanager
     def _reached(self) -> Iterator[Any]:
-        import dask_jobqueue
-
-        start: Any = getattr(dask_jobqueue, QUEUES[self._profile.kind].cluster)
+        start = _cluster_of(self._profile)
         options = {"scheduler_options": _NO_DASHBOARD, "silence_logs": "critical"}
         with (
             start(**self._profile.options(), **options) as self._jobs,
@@ -148,6 +144,31 @@ class Queued(Dask):
 
     def _none(self, found: str, advice: str) -> InputError:
         return InputError(Problem(self.place, found, advice=advice))
+
+
+def lacking(profile: Profile) -> list[Problem]:
+    """What this computer lacks for submitting jobs."""
+    queue = QUEUES[profile.kind]
+    if shutil.which(queue.submit) is not None:
+        return []
+    advice = "run the study where jobs are submitted, or start workers by hand and use --dask"
+    return [Problem(f'kind = "{profile.kind}"', f"found no command {queue.submit}", advice=advice)]
+
+
+def job_script(profile: Profile) -> str:
+    """What would be submitted for each job, but for its name and the scheduler's address; nothing is started."""
+    require_dask("distributed", "dask_jobqueue")
+    return str(_cluster_of(profile).job_cls("tcp://HERE:PORT", name="NAME", **profile.options()).job_script())
+
+
+def _cluster_of(profile: Profile) -> Any:
+    """What dask-jobqueue has for a queue. It takes Ctrl-C for itself when it is loaded, which is given back."""
+    before = signal.getsignal(signal.SIGINT)
+    import dask_jobqueue
+
+    if before is not None:
+        signal.signal(signal.SIGINT, before)
+    return getattr(dask_jobqueue, QUEUES[profile.kind].cluster)
 
 
 def _told(command: list[str]) -> str | None:
