@@ -49,7 +49,7 @@ class Progress:
     """Runs to make, of which done and failed, runs that were there already, and what is being done now.
 
     `runs_per_s` were done lately, and `n_workers` are there now; `why` the last one failed that did;
-    `n_died` workers were lost, and `n_again` runs with them, which are done again.
+    `n_died` workers were lost, and `n_again` runs with them, which are done again. About `left_s` are left, if known.
     """
 
     n_total: int
@@ -62,6 +62,7 @@ class Progress:
     why: str = ""
     n_died: int = 0
     n_again: int = 0
+    left_s: float | None = None
 
     @property
     def kept(self) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 import pytest
 from rich.console import Console
 
 from joulewise.cli import output
-from joulewise.cli.output import print_table
+from joulewise.cli.output import print_table, progress
 from tests.strategies.calling import call
 
 Capture = pytest.CaptureFixture[str]
@@ -60,3 +61,22 @@ def test_the_version_can_be_asked_for(capsys: Capture) -> None:
 
 def test_the_help_of_no_verb_is_cut_off(capsys: Capture) -> None:
     assert "..." not in call(capsys, "--help").out.partition("Commands")[2]
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_time_left_is_that_which_is_told(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setattr(output, "LINE_EVERY_S", 0.0)
+    with progress("Running x", quiet=False) as move:
+        move(0, 96, "", 90.0)
+        move(96, 96, "", 0.0)
+    assert capsys.readouterr().err == "Running x: 0 of 96, about 1.5 min left\nRunning x: 96 of 96\n"
+    monkeypatch.setattr(sys, "stderr", _Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    with progress("Running x", quiet=False) as move:
+        move(0, 96, "", 90.0)
+    assert isinstance(sys.stderr, _Terminal)
+    assert "about 1.5 min left" in sys.stderr.getvalue()

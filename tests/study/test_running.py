@@ -34,6 +34,7 @@ from joulewise.study.spec.column import TRACES
 from joulewise.study.store import merging
 from joulewise.study.store.store import Store
 from joulewise.study.store.tables import said_table
+from joulewise.study.tasks.day import ManagedKind
 from tests.strategies.small import HEADING, HEURISTIC, MANAGER, QUICKLY, TEXT, lasting, n_kept, run_small, small
 
 
@@ -259,6 +260,28 @@ def test_a_file_or_a_forbidden_place_is_no_folder(tmp_path: Path) -> None:
 def test_the_number_of_workers_is_bounded(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="must be from 1 to 1,024"):
         run_small(tmp_path, workers=0)
+
+
+def test_the_time_left_is_the_estimate_until_enough_runs_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are told to take far longer than they do, on a machine that is half as fast as an ordinary one."""
+    monkeypatch.setattr(running, "pace", lambda: 2.0)
+    monkeypatch.setattr(ManagedKind, "seconds", lambda _kind, runs, *_: 100.0 * len(runs))
+    seen: list[Progress] = []
+    run_study(small(QUICKLY.__add__), tmp_path, 1, seen.append)
+    n, told = seen[0].n_total, {now.n_done: now.left_s for now in seen}
+    assert told[0] == 200.0 * n
+    assert told[1] == 200.0 * (n - 1)
+    assert 0 < (told[n - 1] or 0) < 100
+    assert told[n] == 0.0
+
+
+def test_where_nothing_is_known_of_runs_no_time_is_told_at_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ManagedKind, "seconds", lambda *_: 0.0)
+    seen: list[Progress] = []
+    run_study(small(QUICKLY.__add__), tmp_path, 1, seen.append)
+    assert (seen[0].left_s, seen[-1].left_s) == (None, 0.0)
 
 
 def test_two_processes_never_write_one_folder(tmp_path: Path) -> None:

@@ -197,9 +197,12 @@ def working(title: str, *, quiet: bool) -> Iterator[None]:
 
 
 class Move(Protocol):
-    """Moves a bar: how much is done, of how much as far as that is known, and what is being done."""
+    """Moves a bar: how much is done, of how much as far as that is known, what is being done, and how long that takes.
 
-    def __call__(self, done: int, total: int | None, doing: str = "") -> None: ...
+    Where nothing is said of that, it follows from how long what is done took.
+    """
+
+    def __call__(self, done: int, total: int | None, doing: str = "", left_s: float | None = None) -> None: ...
 
 
 @dataclass
@@ -210,14 +213,15 @@ class _ProgressLines:
     next_s: float
     began_s: float = field(default_factory=time.monotonic)
 
-    def __call__(self, done: int, total: int | None, doing: str = "") -> None:
+    def __call__(self, done: int, total: int | None, doing: str = "", left_s: float | None = None) -> None:
         """Say how far it is, if nothing was said for a while."""
         if time.monotonic() < self.next_s:
             return
         now_s = time.monotonic()
         self.next_s = now_s + LINE_EVERY_S
         of = f": {done:,} of {total:,}" if total else ""
-        left_s = (now_s - self.began_s) / done * (total - done) if total and done else 0.0
+        if left_s is None:
+            left_s = (now_s - self.began_s) / done * (total - done) if total and done else 0.0
         of += f", about {roughly(left_s)} left" if left_s >= 1 else ""
         note(f"{self.title}{of}{f' ({doing})' if doing else ''}")
 
@@ -232,12 +236,28 @@ def progress(title: str, *, quiet: bool) -> Iterator[Move]:
         yield _ProgressLines(title, math.inf if quiet else time.monotonic() + LINE_EVERY_S)
         return
     from rich import progress as bars
+    from rich.text import Text
 
-    columns = (bars.TextColumn("{task.description}"), bars.BarColumn(), bars.MofNCompleteColumn(),
-               bars.TimeRemainingColumn(), bars.TextColumn("{task.fields[doing]}", markup=False))  # fmt: skip
+    class Left(bars.TimeRemainingColumn):
+        """The time left as it is told, where it is."""
+
+        max_refresh = 0.0
+
+        def render(self, task: bars.Task) -> Text:
+            left_s = task.fields["left_s"]
+            return (
+                super().render(task) if left_s is None else Text(f"about {roughly(left_s)} left" if left_s >= 1 else "")
+            )
+
+    columns = (bars.TextColumn("{task.description}"), bars.BarColumn(), bars.MofNCompleteColumn(), Left(),
+               bars.TextColumn("{task.fields[doing]}", markup=False))  # fmt: skip
     with bars.Progress(*columns, console=console(stderr=True), transient=True, refresh_per_second=1) as bar:
-        task = bar.add_task(title, total=None, doing="")
-        yield lambda done, total, doing="": bar.update(task, completed=done, total=total, doing=doing)
+        task = bar.add_task(title, total=None, doing="", left_s=None)
+
+        def move(done: int, total: int | None, doing: str = "", left_s: float | None = None) -> None:
+            bar.update(task, completed=done, total=total, doing=doing, left_s=left_s)
+
+        yield move
 
 
 @contextmanager
@@ -254,6 +274,6 @@ def following(title: str, *, quiet: bool) -> Iterator[Callable[[Progress], None]
         def follow(now: Progress) -> None:
             nonlocal last
             last = now
-            move(now.n_done, now.n_total or None, now.doing)
+            move(now.n_done, now.n_total or None, now.doing, now.left_s)
 
         yield follow

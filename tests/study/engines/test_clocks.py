@@ -13,12 +13,13 @@ import pytest
 
 from joulewise.errors import InputError
 from joulewise.files import locked
-from joulewise.study import Progress, Study, open_results, read_study, run_study
+from joulewise.study import Cancelled, CancelToken, Progress, Study, open_results, read_study, run_study
 from tests.strategies.clock import DAY_S, WHY_NOT, can_jump, jumping_clock
 from tests.strategies.dask_cluster import dask_cluster
 from tests.strategies.same import assert_same_records
 from tests.strategies.small import QUICKLY, TEXT
 
+HOUR_S = 3_600
 needs_jumps = pytest.mark.skipif(not can_jump(), reason=WHY_NOT)
 
 TOLD_AT_ONCE = """
@@ -59,6 +60,21 @@ def test_jumps_in_one_process_change_nothing(
     assert all(now.runs_per_s >= 0.0 for now in seen)
     assert [now.n_done for now in seen] == sorted(now.n_done for now in seen)
     assert 0 <= results.about["seconds"] <= taken_s
+
+
+@pytest.mark.parametrize("ahead_s", [-HOUR_S, HOUR_S])
+def test_what_is_left_is_done_after_the_clock_was_set_by_an_hour(
+    ahead_s: int, study: Study, expected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token, seen = CancelToken(), list[Progress]()
+    with pytest.raises(Cancelled):
+        run_study(study, tmp_path, 1, lambda now: token.cancel() if now.n_done == 3 else None, token)
+    right = time.time
+    monkeypatch.setattr(time, "time", lambda: right() + ahead_s)
+    results = run_study(study, tmp_path, 1, seen.append)
+    assert (seen[0].n_reused, seen[0].n_total) == (3, results.n_runs - 3)
+    assert all(now.left_s is None or 0.0 <= now.left_s < HOUR_S / 2 for now in seen)
+    assert_same_records(results.folder, expected)
 
 
 def run_told(study: Study, out: Path, *options: str) -> list[str]:

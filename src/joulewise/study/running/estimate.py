@@ -105,7 +105,7 @@ def estimate(study: Study, folder: Path) -> Estimate:
 
 
 def _runs_s(work: Work, workers: int) -> float:
-    return work.seconds() / min(workers, max(len(work), 1))
+    return work.seconds / min(workers, max(len(work), 1))
 
 
 def _between(least: int, most: int) -> str:

@@ -27,6 +27,7 @@ from joulewise.study.running.engines.here import Here
 from joulewise.study.running.engines.processes import Processes
 from joulewise.study.running.execute import execute
 from joulewise.study.running.needs import raise_if_too_large
+from joulewise.study.running.pace import pace
 from joulewise.study.running.planning import Plan
 from joulewise.study.running.rounds import rounds
 from joulewise.study.running.work import Work
@@ -39,6 +40,8 @@ from joulewise.study.store.store import OF_COMPUTING, Store
 MAX_WORKERS = 1024
 _RECENT_S, _LEAST_RECENT = 60.0, 16
 """The pace is that of the last minute, or of so many jobs; what was before the first one was waiting for workers."""
+_ENOUGH, _ENOUGH_OF_FEW = 16, 0.25
+"""So many runs, or such a part of fewer, tell how long the others take better than what is known beforehand."""
 
 
 def default_folder(study: Study) -> Path:
@@ -95,7 +98,7 @@ def _all_computed(
     with ExitStack() as stack:
         stack.callback(_tidy, store.folder)
         for work in rounds(study, store):
-            counter.begin(work)
+            counter.begin(work, engine.n_workers)
             if len(work):
                 raise_if_too_large(study, work, store.folder, engine.memory_bytes)
                 store.claim(study.owner, describe(study, store, work.plan, engine.place))
@@ -140,14 +143,16 @@ class _Counter:
     def __init__(self, on_progress: Callable[[Progress], None]) -> None:
         self.progress, self.on_progress = Progress(0, 0, 0, 0), on_progress
         self._recent: deque[tuple[float, int]] = deque()
+        self._run_s, self._n_workers = 0.0, 1
         self._again: set[str] = set()
 
-    def begin(self, work: Work) -> None:
-        """Count a round in, and say so if there is anything to do."""
+    def begin(self, work: Work, n_workers: int) -> None:
+        """Count a round in, and say so if there is anything to do, for so many workers."""
         done = self.progress.n_done
         self.progress = replace(self.progress, n_total=done + len(work), n_reused=work.n_there - done)
         if len(work):
-            self.on_progress(self.progress)
+            self._run_s, self._n_workers = pace() * work.seconds / len(work), n_workers
+            self._tell()
 
     def end(self) -> None:
         """Say what was there if there was nothing to do."""
@@ -159,13 +164,13 @@ class _Counter:
         is_new = news != self.progress.now
         self.progress = replace(self.progress, now=news, n_workers=n_workers)
         if is_new:
-            self.on_progress(self.progress)
+            self._tell()
 
     def try_again(self, job: Job, n_died: int) -> None:
         """Count the runs of a job in that was lost."""
         self._again.update(run.key for run in job.runs)
         self.progress = replace(self.progress, n_died=n_died, n_again=len(self._again))
-        self.on_progress(self.progress)
+        self._tell()
 
     def count(self, answer: Answer) -> None:
         """Count the runs of a job."""
@@ -174,7 +179,19 @@ class _Counter:
             n_done, n_failed = self.progress.n_done + 1, self.progress.n_failed + (result["error"] is not None)
             why = result["error"] or self.progress.why
             self.progress = replace(self.progress, n_done=n_done, n_failed=n_failed, runs_per_s=runs_per_s, why=why)
-            self.on_progress(self.progress)
+            self._tell()
+
+    def _tell(self) -> None:
+        self.progress = replace(self.progress, left_s=self._left_s())
+        self.on_progress(self.progress)
+
+    def _left_s(self) -> float | None:
+        """About how long the others take: as is known beforehand, if it is, until enough runs tell."""
+        now = self.progress
+        n_left = now.n_total - now.n_done
+        if now.runs_per_s and now.n_done >= min(_ENOUGH, _ENOUGH_OF_FEW * now.n_total):
+            return n_left / now.runs_per_s
+        return self._run_s * n_left / max(min(now.n_workers or self._n_workers, n_left), 1) if self._run_s else None
 
     def _pace(self, n_done: int) -> float:
         """How many runs a second were done lately, now that so many are."""

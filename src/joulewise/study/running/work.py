@@ -54,8 +54,9 @@ class Work:
         """The runs, or so many of them, evenly drawn."""
         return list(self.plan.at(self._at[evenly(range(len(self)), n)]))
 
+    @cached_property
     def seconds(self) -> float:
-        """About how long one process takes for all of them."""
+        """About how long one ordinary process takes for all of them."""
         kind, runs = self.plan.study.kind, self.sample()
         if len(runs) == len(self):
             return kind.seconds(runs, self.store, self.plan.study.folder)
@@ -65,7 +66,7 @@ class Work:
 
     def jobs(self, workers: int, most_runs: int) -> Iterator[Job]:
         """The runs in jobs for so many workers, of so many runs at most."""
-        target_s = min(max(self.seconds() / (workers * _JOBS_PER_WORKER), _LEAST_S), _MOST_S)
+        target_s = min(max(self.seconds / (workers * _JOBS_PER_WORKER), _LEAST_S), _MOST_S)
         for _, runs in groupby(self.plan.at(self._at), key=attrgetter("world_key")):
             yield from self._of_world(runs, target_s, most_runs)
 
