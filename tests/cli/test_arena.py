@@ -44,13 +44,18 @@ def test_a_policy_is_judged_and_its_entry_holds(capsys: Capture) -> None:
 
     found = json.loads(Path("mine.json").read_text())
     found["rows"][1]["utility"] += 1.0
-    del found["rows"][3]
     Path("mine.json").write_text(json.dumps(found))
     said = call(capsys, "arena", "--verify", "mine.json", "--trust-code", ".", "--workers", 1, "--json")
     assert said.code == 1
     rows = json.loads(said.out)["rows"]
-    assert [bool(row["problems"]) for row in rows] == [False, True, False, True]
-    assert rows[3]["problems"] == ["it is missing in the entry"]
+    assert [bool(row["problems"]) for row in rows] == [False, True, False, False]
+
+    del found["rows"][3]
+    Path("mine.json").write_text(json.dumps(found))
+    said = call(capsys, "arena", "--verify", "mine.json", "--trust-code", ".", "--workers", 1)
+    assert (said.code, said.out) == (2, "")
+    assert f"mine.json: rows: of tasks, {rows[3]['world']!r}, trial {rows[3]['trial']}: missing" in said.err
+    assert "to compute" not in said.err
 
 
 def test_a_world_that_a_policy_cannot_have_fails_alone(capsys: Capture) -> None:

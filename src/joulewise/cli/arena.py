@@ -302,10 +302,11 @@ def _complete(each: WorldSet, extent: Extent, *, writes: bool) -> None:
 
 def _verify(path: Path, code: Path | None, extent: Extent) -> None:
     """Run an entry again, and say row by row what holds."""
-    from joulewise.study.arena.entry import place_to_run, read_entry, told_of
+    from joulewise.study.arena.entry import place_to_run, raise_if_rows_are_missing, read_entry, told_of
 
     entry = read_entry(path)
     place = place_to_run(entry, path, code)
+    raise_if_rows_are_missing(entry, path, place)
     said = list(told_of(entry))
     held = _held(entry, place, extent)
     if extent.as_json:

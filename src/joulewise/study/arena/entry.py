@@ -21,7 +21,9 @@ from joulewise.policies.user_files import is_file_spec
 from joulewise.reading import Strict, check_object, parsed, read_any_object
 from joulewise.study.arena.rows import OF_COMPUTER, ROWS, RUN
 from joulewise.study.arena.sets import LOGS, SETS, Place, WorldSet
+from joulewise.study.running.planning import plan
 from joulewise.study.searches.agreement import differs
+from joulewise.units import noun
 
 FORMAT = 1
 _AGAIN = "make it again: `joulewise arena POLICY`"
@@ -175,6 +177,25 @@ def place_to_run(entry: Entry, path: Path, code: Path | None) -> Place:
             Problem(where, found, f"the entry is of {entry.sha256[:12]!r}", "take the source of the entry")
         )
     return code, Path(entry.policy).name
+
+
+def raise_if_rows_are_missing(entry: Entry, path: Path, place: Place) -> None:
+    """InputError where an entry lacks rows that its sets ask for, which need not be run to be missed."""
+    there = set(entry.rows.select("set", "world", "trial").iter_rows())
+    raise_if_any(problem for name in entry.sets for problem in _missing_rows(name, path, place, there))
+
+
+def _missing_rows(name: str, path: Path, place: Place, there: set[tuple[Any, ...]]) -> Iterator[Problem]:
+    """A problem for each world of a set of which some trials are missing."""
+    folder, policy = place
+    missing: dict[str, list[int]] = {}
+    for run in plan(SETS[name].study([policy], folder=folder)):
+        world = str(run.point.variant)
+        if (name, world, run.trial) not in there:
+            missing.setdefault(world, []).append(run.trial)
+    for world, trials in missing.items():
+        told = f"{noun(len(trials), 'trial')} {', '.join(map(str, trials))}"
+        yield Problem(f"{path}: rows", f"of {name}, {world!r}, {told}: missing", "each run of a set has a row", _AGAIN)
 
 
 def told_of(entry: Entry) -> Iterator[str]:
