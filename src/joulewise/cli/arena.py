@@ -260,7 +260,7 @@ def _all(names: Sequence[str], extent: Extent, page: Path | None, *, writes: boo
     from joulewise.present.arena.marked import filled
     from joulewise.present.arena.tables import kept_boards
     from joulewise.study.arena.sets import SETS
-    from joulewise.study.parsing.study import read_source
+    from joulewise.study.parsing.file import read_source
 
     sets = [SETS[name] for name in names]
     for each in sets:

@@ -280,7 +280,7 @@ def _check_page(page: Path, experiment: str | None) -> None:
 
 
 def _page_text(page: Path) -> str:
-    from joulewise.study.parsing.study import read_source
+    from joulewise.study.parsing.file import read_source
 
     return read_source(page, "give a page with places for findings")
 

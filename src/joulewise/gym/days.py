@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, Protocol
 from joulewise.errors import Problem, raise_if_any
 from joulewise.gym.modes import Game, Look
 from joulewise.simulate.window import Sight
-from joulewise.study.parsing.study import Study, read_study
+from joulewise.study.parsing.file import read_study
+from joulewise.study.parsing.study import Study
 from joulewise.study.spec.source import Draw
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

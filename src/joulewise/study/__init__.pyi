@@ -4,7 +4,8 @@ from joulewise.progress import Cancelled, CancelToken, Progress
 from joulewise.study.answers.comparison import Comparison, compare
 from joulewise.study.answers.query import query
 from joulewise.study.answers.results import Results, open_results
-from joulewise.study.parsing.study import Study, parse_study, read_study
+from joulewise.study.parsing.file import parse_study, read_study
+from joulewise.study.parsing.study import Study
 from joulewise.study.running.engines.dask import Dask
 from joulewise.study.running.engines.profile import Profile, read_profile
 from joulewise.study.running.engines.queued import Queued

@@ -9,7 +9,7 @@ import pytest
 
 from joulewise.errors import InputError
 from joulewise.study.arena.sets import JUDGING, LOGS, QUICK, SETS, STAGES, TUNING, WorldSet, place_of, sets_for
-from joulewise.study.parsing.study import parse_study
+from joulewise.study.parsing.file import parse_study
 from tests.strategies.small import HEURISTIC
 from tests.strategies.small_arena import put_small_sets
 from tests.strategies.small_jobs import LOG

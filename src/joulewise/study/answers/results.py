@@ -16,7 +16,8 @@ from joulewise.reading import damaged
 from joulewise.study.answers import rounds, statistics
 from joulewise.study.answers.rows import check_runs
 from joulewise.study.answers.tuned import tuning_words
-from joulewise.study.parsing.study import VARIANT, Study, parse_study, read_source
+from joulewise.study.parsing.file import parse_study, read_source
+from joulewise.study.parsing.study import VARIANT, Study
 from joulewise.study.spec.column import RECORDS, Column
 from joulewise.study.spec.trials import FIRST_TUNING
 from joulewise.study.store.keys import numbers_of

@@ -20,7 +20,8 @@ from joulewise.errors import Problem, attempt, raise_if_any
 from joulewise.policies.user_files import is_file_spec
 from joulewise.study.kinds.kind import Kind
 from joulewise.study.kinds.systems import built_in
-from joulewise.study.parsing.study import Study, parse_study
+from joulewise.study.parsing.file import parse_study
+from joulewise.study.parsing.study import Study
 from joulewise.study.spec.parts import RESULTS_VERSION
 from joulewise.study.spec.source import Draw
 

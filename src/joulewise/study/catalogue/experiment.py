@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 
 from joulewise.study.catalogue.judging import Claim
-from joulewise.study.parsing.study import Study, parse_study
+from joulewise.study.parsing.file import parse_study
+from joulewise.study.parsing.study import Study
 from joulewise.units import count
 from joulewise.verdicts import ClaimFinding, Standing
 
