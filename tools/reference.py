@@ -15,7 +15,7 @@ from pathlib import Path
 from typer.core import TyperArgument, TyperGroup, TyperOption
 from typer.main import get_command
 
-from joulewise.cli.app import app
+from joulewise.cli.app import VERBS, app_of
 from joulewise.cli.catalogue import lists
 from joulewise.files import write_atomic
 from joulewise.measure.bench.bundled import KERNELS as KERNELS_OF_LABORATORY
@@ -230,7 +230,7 @@ interrupted, and what is finished is kept."""
 
 def command_line() -> str:
     """Every verb with its arguments and options."""
-    group = get_command(app)
+    group = get_command(app_of(VERBS))
     assert isinstance(group, TyperGroup), "the command line has verbs"
     return "\n\n".join(
         (_CLI_INTRO, *(_verb(name, command.help or "", command.params) for name, command in group.commands.items()))

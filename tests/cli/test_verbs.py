@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from joulewise.cli.app import VERBS
+from joulewise.cli.app import VERBS, called
 from joulewise.cli.catalogue import lists
 from joulewise.cli.explain import explain
 from joulewise.kernels.jit import mark_kernels_compiled
@@ -49,6 +49,14 @@ def test_nothing_heavy_is_loaded_that_is_not_needed(verb: str, absent: set[str])
     code = "import sys; from joulewise.cli import main\ntry: main([sys.argv[1]])\nfinally: print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code, verb], capture_output=True, text=True, check=True)
     assert not absent & set(done.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize(
+    ("words", "verbs"),
+    [(["run", "list"], ["run"]), (["--help", "run"], [*VERBS]), (["runn"], [*VERBS]), ([], [*VERBS])],
+)
+def test_only_the_verb_that_is_called_is_made_ready(words: list[str], verbs: list[str]) -> None:
+    assert [command.name for command in called(words).registered_commands] == verbs
 
 
 @pytest.mark.parametrize("verb", VERBS)

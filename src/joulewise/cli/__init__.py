@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from joulewise.errors import InputError, Problem
 
 _DEBUG = "JOULEWISE_DEBUG"
+_NO_PLUGINS = "PYDANTIC_DISABLE_PLUGINS"
+"""Pydantic would look for plugins of its own in all packages that are installed, each time."""
 
 _ROOM, _ELSEWHERE = "make room, or write to another disk", "choose another folder, or have its permissions changed"
 _IN_PLACE = "remove what stands in its place"
@@ -39,10 +41,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _call(arguments: Sequence[str] | None) -> None:
     from joulewise.errors import InputError, printable
 
+    os.environ.setdefault(_NO_PLUGINS, "__all__")
     try:
-        from joulewise.cli.app import app
+        from joulewise.cli.app import called
 
-        app(args=None if arguments is None else list(arguments), prog_name="joulewise")
+        words = sys.argv[1:] if arguments is None else list(arguments)
+        called(words)(args=words, prog_name="joulewise")
     except InputError as error:
         _show_problems(error)
         sys.exit(USERS_MISTAKE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Annotated, Any
 
@@ -31,14 +31,6 @@ from joulewise.cli import (
     versions,
 )
 
-app = typer.Typer(
-    help="The most useful work out of every joule: studies of heterogeneous computing systems.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # rich's help costs more than everything else that --help loads
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
 
 def _show_version(is_asked: bool) -> None:
     if is_asked:
@@ -46,7 +38,6 @@ def _show_version(is_asked: bool) -> None:
         raise typer.Exit(0)
 
 
-@app.callback()
 def _options(
     _version: Annotated[
         bool,
@@ -93,5 +84,21 @@ def _until_closed(verb: Callable[..., None]) -> Callable[..., None]:
     return call
 
 
-for _name, _verb in VERBS.items():
-    app.command(_name)(_until_closed(_verb))
+def app_of(verbs: Iterable[str]) -> typer.Typer:
+    """The command line with these verbs: to make all of them ready takes longer than many a one does."""
+    app = typer.Typer(
+        help="The most useful work out of every joule: studies of heterogeneous computing systems.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,  # rich's help costs more than everything else that --help loads
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_options)
+    for verb in verbs:
+        app.command(verb)(_until_closed(VERBS[verb]))
+    return app
+
+
+def called(arguments: Sequence[str]) -> typer.Typer:
+    """The command line with the verb that is called, or with all of them where it is none or not the first word."""
+    return app_of(VERBS.keys() & arguments[:1] or VERBS)
