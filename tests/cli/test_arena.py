@@ -10,6 +10,7 @@ import pytest
 from joulewise.study.arena.kept import keep
 from joulewise.study.arena.sets import SETS
 from tests.strategies.calling import call
+from tests.strategies.looking_ahead import TASKS_AHEAD
 from tests.strategies.small import HEURISTIC
 from tests.strategies.small_arena import made_rows, put_small_sets
 
@@ -51,6 +52,23 @@ def test_a_policy_is_judged_and_its_entry_holds(capsys: Capture) -> None:
     rows = json.loads(said.out)["rows"]
     assert [bool(row["problems"]) for row in rows] == [False, True, False, True]
     assert rows[3]["problems"] == ["it is missing in the entry"]
+
+
+def test_a_policy_that_looks_ahead_has_no_place_and_its_entry_says_so(capsys: Capture) -> None:
+    keep(SETS["tasks"], made_rows({}))
+    Path("ahead.py").write_text(TASKS_AHEAD)
+    said = call(capsys, "arena", "ahead.py:by_start", "--workers", 1, "--entry", "ahead.json", "--out", "ahead.html")
+    assert said.code == 0, said.err
+    assert "clairvoyant" in said.out
+    assert "It has no place, as it decides by what is still to come" in Path("ahead.html").read_text()
+    found = json.loads(Path("ahead.json").read_text())
+    assert [row["trial"] for row in found["rows"] if row["foresight"] is not None] == [0, 0]
+    found["rows"] = [{**row, "foresight": None} for row in found["rows"]]
+    Path("ahead.json").write_text(json.dumps(found))
+    said = call(capsys, "arena", "--verify", "ahead.json", "--trust-code", ".", "--workers", 1, "--json")
+    assert said.code == 1
+    problems = [row["problems"] for row in json.loads(said.out)["rows"] if row["problems"]]
+    assert [problem[0].partition(" is stored")[0] for problem in problems] == ["foresight: None"] * 2
 
 
 def test_a_world_that_a_policy_cannot_have_fails_alone(capsys: Capture) -> None:

@@ -77,7 +77,7 @@ def made_rows(shares: dict[str, list[list[float | None]]]) -> pl.DataFrame:
         {
             "policy": policy, "world": f"world {number}", "trial": trial, "utility": share and share / 2,
             "utility_bound": 50.0, "slices": [(share or 0.0) / N_SLICES] * N_SLICES, "event_ms": 0.5,
-            "error": "it fails" if share is None else None,
+            "error": "it fails" if share is None else None, "foresight": None,
         }
         for policy, worlds in shares.items()
         for number, trials in enumerate(worlds)

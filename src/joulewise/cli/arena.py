@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from joulewise.cli.codes import OUR_FAULT, SOME_RUNS_FAILED
-from joulewise.cli.output import AsJson, note, print_cells, print_json, print_table, say
+from joulewise.cli.output import AsJson, note, print_cells, print_json, print_table, say, working
 
 if TYPE_CHECKING:
     import polars as pl
@@ -199,7 +199,10 @@ def _run(each: WorldSet, place: Place, folder: Path, extent: Extent) -> pl.DataF
 def _rows(study: Study, folder: Path, extent: Extent) -> pl.DataFrame:
     """What the policies of a study come to, after a word on how long that takes."""
     from joulewise.cli.run import run_shown
+    from joulewise.processes import available_cpus
+    from joulewise.study.arena.foresight import foresight
     from joulewise.study.arena.rows import rows_of
+    from joulewise.study.arena.sets import JUDGING
     from joulewise.study.running.estimate import estimate
     from joulewise.units import count, roughly
 
@@ -207,7 +210,11 @@ def _rows(study: Study, folder: Path, extent: Extent) -> pl.DataFrame:
         work = estimate(study, folder)
         takes = f", which takes about {roughly(work.seconds + work.compile_s)}" if work.n_missing else ""
         note(f"{study.name}: {count(work.n_missing, 'run')} to compute{takes}.")
-    return rows_of(run_shown(study, folder, extent.workers, quiet=extent.as_json))
+    results = run_shown(study, folder, extent.workers, quiet=extent.as_json)
+    if extent.stage != JUDGING:
+        return rows_of(results)
+    with working("Looking whether policies know what is still to come", quiet=extent.as_json):
+        return rows_of(results, foresight(results, extent.workers or available_cpus()))
 
 
 # --- what is shown -----------------------------------------------------------------------------------------------

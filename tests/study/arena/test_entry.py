@@ -87,7 +87,7 @@ def change(key: str, value: object) -> Callable[[dict[str, Any]], None]:
 @pytest.mark.parametrize(
     ("alter", "words"),
     [
-        (change("entry", 2), "is an entry of format 2: this version reads entries of format 1"),
+        (change("entry", 1), "is an entry of format 1: this version reads entries of format 2"),
         (change("sets", {"tasks": "arena-tasks-0, x"}), "is of 'arena-tasks-0, x': this package has 'arena-tasks-"),
         (change("sets", {"chess": "x"}), "this package has the sets tasks, jobs, logs"),
         (change("rows", [{}]), "rows.0.set: is missing"),

@@ -23,7 +23,7 @@ from joulewise.study.arena.rows import OF_COMPUTER, ROWS, RUN
 from joulewise.study.arena.sets import LOGS, SETS, Place, WorldSet
 from joulewise.study.searches.agreement import differs
 
-FORMAT = 1
+FORMAT = 2
 _AGAIN = "make it again: `joulewise arena POLICY`"
 
 
@@ -43,6 +43,7 @@ class _Row(Strict):
     slices: list[float] | None
     event_ms: float | None
     error: str | None
+    foresight: str | None
 
 
 class _File(Strict):

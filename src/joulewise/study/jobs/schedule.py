@@ -48,6 +48,7 @@ from joulewise.units import count, noun
 if TYPE_CHECKING:
     import polars as pl
 
+    from joulewise.model.jobs import JobAllocation, JobWorld
     from joulewise.optimise.bounds import BoundKind
     from joulewise.simulate.jobs.run import JobOutcome
     from joulewise.simulate.jobs.scheduler import Scheduler
@@ -152,7 +153,7 @@ class JobsKind(Kind):
 
         scene: Scene = case.world
         scheduler = scheduler_of(case.run.point.workload, case.decision)
-        outcome = _simulated(case)
+        outcome = _simulated(case, scene.world)
         broken = check_jobs(scene.world, outcome.allocation, scheduler)
         if broken:
             raise JoulewiseError(f"the allocation breaks {count(len(broken), 'rule')}; the first: {broken[0]}")
@@ -170,6 +171,16 @@ class JobsKind(Kind):
         allocation = job_tables.allocation_of(tables[JOBS], tables.get(PIECES))
         for name, value in recompute_jobs(case.world.world, allocation).items():
             yield from differs(f"runs: {name}, job by job", row[name], value)
+
+    def foresight(self, case: Case, tables: Tables, part: float) -> str:
+        """What started otherwise than if another future came after a part of the jobs, or nothing."""
+        from joulewise.study.jobs.foresight import foresight
+
+        def decide(world: JobWorld) -> JobAllocation:
+            return _simulated(case, world).allocation
+
+        allocation = job_tables.allocation_of(tables[JOBS], tables.get(PIECES))
+        return foresight(case.world.world, allocation, part, decide)
 
     def sentences(self, runs: pl.DataFrame, _axes: Sequence[str]) -> Iterator[str]:
         """Which bound says what is possible, where utility comes from, and jobs that no cluster can run."""
@@ -226,11 +237,11 @@ def _check_fit(parts: WorldParts, schedulers: Sequence[Scheduler], asked: Candid
     raise_if_any(dict.fromkeys(problem for scheduler in wanted for problem in job_misfits(world, scheduler)))
 
 
-def _simulated(case: Case) -> JobOutcome:
+def _simulated(case: Case, world: JobWorld) -> JobOutcome:
     from joulewise.simulate.jobs.run import simulate_jobs
 
     scheduler = scheduler_of(case.run.point.workload, case.decision)
-    return simulate_jobs(case.world.world, scheduler, case.run.seed, case.run.trial)
+    return simulate_jobs(world, scheduler, case.run.seed, case.run.trial)
 
 
 def columns_of(outcome: JobOutcome, bound: float) -> dict[str, Any]:
