@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.errors import InputError
-from joulewise.policies.own import TIME_LIMIT_S
+from joulewise.policies.time_limit import TIME_LIMIT_S
 from joulewise.study.kinds.foresight import PARTS
 
 _EVENTS_OF_A_DAY = 1440
