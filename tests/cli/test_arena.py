@@ -83,6 +83,18 @@ def test_a_world_that_a_policy_cannot_have_fails_alone(capsys: Capture) -> None:
     assert "No result on arena-tasks-7" in said.out
 
 
+def test_files_of_one_name_in_two_folders_are_kept_apart(capsys: Capture) -> None:
+    for folder, worth in (("one", "utility / exec_s"), ("other", "exec_s / utility")):
+        Path(folder).mkdir()
+        Path(folder, "mine.py").write_text(
+            HEURISTIC.replace("falls_with_time=True", "").replace("utility / exec_s", worth)
+        )
+        said = call(capsys, "arena", f"{folder}/mine.py:mine", "--quick", "--workers", 1)
+        assert said.code == 0, said.err
+        assert "2 runs to compute" in said.err
+    assert {path.name for path in Path("results/arena").iterdir()} == {"one+mine.py_mine", "other+mine.py_mine"}
+
+
 def test_a_policy_that_raises_fails_and_others_are_shown(capsys: Capture) -> None:
     Path("bad.py").write_text(RAISING)
     said = call(capsys, "arena", "bad.py", "--quick", "--workers", 1)

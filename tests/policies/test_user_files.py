@@ -48,5 +48,7 @@ def test_both_doors_are_named_where_there_is_none(tmp_path: Path) -> None:
     (tmp_path / "plain.py").write_text("def f(event): pass")
     with pytest.raises(InputError, match=r"write @joulewise\.heuristic\(\) or @joulewise\.policy\(\) above"):
         find_policy("plain.py:f", "here", tmp_path)
-    with pytest.raises(InputError, match=r"write @joulewise\.jobs\.heuristic\(\) or @joulewise\.jobs\.policy\(\) above"):
+    with pytest.raises(
+        InputError, match=r"write @joulewise\.jobs\.heuristic\(\) or @joulewise\.jobs\.policy\(\) above"
+    ):
         find_job_policy("plain.py:f", "here", tmp_path)

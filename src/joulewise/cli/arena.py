@@ -143,20 +143,25 @@ class Extent(NamedTuple):
 
 def _compete(policy: str, names: Sequence[str], extent: Extent, entry: Path | None) -> None:
     """Run a policy on its sets, and show how it stands."""
-    from joulewise.study.arena.entry import entry_of
+    from joulewise.study.arena.entry import entry_of, source_of
     from joulewise.study.arena.sets import JUDGING, place_of
 
-    place = place_of(policy)
-    name = re.sub(r"[^\w.-]", "_", place[1])
-    rows = [(each, _run(each, place, FOLDER / name, extent)) for each in _sets_of(place, names)]
+    place, name = place_of(policy), _file_name(policy)
+    sets, source = _sets_of(place, names), source_of(place)
+    rows = [(each, _run(each, place, FOLDER / name, extent)) for each in sets]
     boards = [_board(each, own, place[1], extent) for each, own in rows]
     written = {}
     if extent.stage == JUDGING:
         written["entry"] = entry or FOLDER / f"{name}.json"
-        entry_of(place, rows).write(written["entry"])
+        entry_of(place, source, rows).write(written["entry"])
     _show(boards, written, extent)
     if any(own["error"].count() for _, own in rows):
         raise typer.Exit(SOME_RUNS_FAILED)
+
+
+def _file_name(policy: str) -> str:
+    """A name for what is written of a policy, which files of one name in several folders do not share."""
+    return re.sub(r"[^\w.+-]", "_", policy.replace("/", "+"))
 
 
 def _board(each: WorldSet, own: pl.DataFrame, policy: str, extent: Extent) -> Board:
