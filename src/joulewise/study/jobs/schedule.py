@@ -57,6 +57,10 @@ if TYPE_CHECKING:
 _RUN_S, _JOB_S, _READ_S = 0.02, 8e-6, 5e-6
 _CROWDED_S = {"greedy": 0.0, "in-order": 6e-9, "in-queues": 1.5e-8, "at-random": 5e-8, "assigned": 1e-7}
 """What a job of a generated day takes beside, for each that comes: by rule, as nothing that waits is dropped."""
+_PYTHON_S, _PYTHON_CROWDED_S = 4e-4, 1.5e-6
+"""The same of a policy in plain Python."""
+_DAY_BOUND_S = 0.35
+"""What the bound of a generated day takes at least."""
 _KEPT_BYTES, _JOB_BYTES, _PROOF_BYTES = 60_000, 50, 20_000
 _HELD_BYTES = 1_000
 """What a job takes in memory at most."""
@@ -128,7 +132,7 @@ class JobsKind(Kind):
         n_jobs = self.task_counts(missing, folder)
         worlds = {run.world_key: run for run in missing}
         new = [worlds[key] for key, _ in store.unproven([(run.world_key, run.bound) for run in worlds.values()])]
-        bounds_s = sum(_bound_s(n_jobs[run.key]) for run in new if run.bound != TRIVIAL)
+        bounds_s = sum(_bound_s(run.point.workload, n_jobs[run.key]) for run in new if run.bound != TRIVIAL)
         reading_s = _READ_S * sum(n_jobs[run.key] for run in worlds.values())
         return bounds_s + reading_s + sum(_run_s(run.point, n_jobs[run.key], folder) for run in missing)
 
@@ -208,14 +212,16 @@ def _most(runs: pl.DataFrame, column: str) -> int:
 
 def _run_s(point: Point, n_jobs: float, folder: Path) -> float:
     """How long a run takes, without the bound of its world."""
-    rule = job_policy_of(point.decision.parameters.policy, folder).rule
-    crowded_s = _CROWDED_S[rule] * n_jobs if point.workload.source == PARALLEL_DAY else 0.0
-    return _RUN_S + n_jobs * (_JOB_S + crowded_s)
+    policy = job_policy_of(point.decision.parameters.policy, folder)
+    is_python = policy.own is not None and not policy.own.is_compiled
+    job_s, crowded_s = (_PYTHON_S, _PYTHON_CROWDED_S) if is_python else (_JOB_S, _CROWDED_S[policy.rule])
+    return _RUN_S + n_jobs * (job_s + (crowded_s * n_jobs if point.workload.source == PARALLEL_DAY else 0.0))
 
 
-def _bound_s(n_jobs: float) -> float:
-    """How long the bound of a world takes: few jobs have more prices to look at for each."""
-    return max(0.2 * math.pow(n_jobs / 1000, 0.45), 5e-5 * n_jobs)
+def _bound_s(workload: Part, n_jobs: float) -> float:
+    """How long the bound of a world takes: few jobs have more prices to look at for each, and days many options."""
+    least_s = _DAY_BOUND_S if workload.source == PARALLEL_DAY else 0.2 * math.pow(n_jobs / 1000, 0.45)
+    return max(least_s, 5e-5 * n_jobs)
 
 
 def scheduler_of(workload: Part, scheduler: Scheduler) -> Scheduler:
