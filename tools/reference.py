@@ -326,8 +326,8 @@ _ENVIRONMENTS_INTRO = """\
 An environment shows an agent one array of numbers from 0 to 1, in this order: the rows per event once, those per
 machine type or cluster for each of them, and then for each place of the window its own rows and those of each of its
 options. `env.unwrapped.entries` names each number. With `actions="prices"` there are no places; at the end stands what
-a mean run costs at the price of each machine type's or cluster's time, then at that of energy: x / (x + highest scale)
-of it."""
+a mean run costs at the price of each machine type's or cluster's time, then at that of energy: x / (x + s) of
+it, s the highest scale in trial 0."""
 
 _SEEN = {"joulewise/Tasks-v0": OF_TASKS, "joulewise/Jobs-v0": OF_JOBS}
 

@@ -10,6 +10,7 @@ import pytest
 from joulewise.study.arena.kept import keep
 from joulewise.study.arena.sets import SETS
 from tests.strategies.calling import call
+from tests.strategies.looking_ahead import TASKS_AHEAD
 from tests.strategies.small import HEURISTIC
 from tests.strategies.small_arena import made_rows, put_small_sets
 
@@ -58,6 +59,23 @@ def test_a_policy_is_judged_and_its_entry_holds(capsys: Capture) -> None:
     assert "to compute" not in said.err
 
 
+def test_a_policy_that_looks_ahead_has_no_place_and_its_entry_says_so(capsys: Capture) -> None:
+    keep(SETS["tasks"], made_rows({}))
+    Path("ahead.py").write_text(TASKS_AHEAD)
+    said = call(capsys, "arena", "ahead.py:by_start", "--workers", 1, "--entry", "ahead.json", "--out", "ahead.html")
+    assert said.code == 0, said.err
+    assert "clairvoyant" in said.out
+    assert "It has no place, as it decides by what is still to come" in Path("ahead.html").read_text()
+    found = json.loads(Path("ahead.json").read_text())
+    assert [row["trial"] for row in found["rows"] if row["foresight"] is not None] == [0, 0]
+    found["rows"] = [{**row, "foresight": None} for row in found["rows"]]
+    Path("ahead.json").write_text(json.dumps(found))
+    said = call(capsys, "arena", "--verify", "ahead.json", "--trust-code", ".", "--workers", 1, "--json")
+    assert said.code == 1
+    problems = [row["problems"] for row in json.loads(said.out)["rows"] if row["problems"]]
+    assert [problem[0].partition(" is stored")[0] for problem in problems] == ["foresight: None"] * 2
+
+
 def test_a_world_that_a_policy_cannot_have_fails_alone(capsys: Capture) -> None:
     said = call(capsys, "arena", "max-util", "--quick", "--workers", 1, "--json")
     assert said.code == 3
@@ -68,6 +86,18 @@ def test_a_world_that_a_policy_cannot_have_fails_alone(capsys: Capture) -> None:
     assert not Path("results/arena/max-util.json").exists()
     said = call(capsys, "arena", "max-util", "--quick", "--workers", 1)
     assert "No result on arena-tasks-7" in said.out
+
+
+def test_files_of_one_name_in_two_folders_are_kept_apart(capsys: Capture) -> None:
+    for folder, worth in (("one", "utility / exec_s"), ("other", "exec_s / utility")):
+        Path(folder).mkdir()
+        Path(folder, "mine.py").write_text(
+            HEURISTIC.replace("falls_with_time=True", "").replace("utility / exec_s", worth)
+        )
+        said = call(capsys, "arena", f"{folder}/mine.py:mine", "--quick", "--workers", 1)
+        assert said.code == 0, said.err
+        assert "2 runs to compute" in said.err
+    assert {path.name for path in Path("results/arena").iterdir()} == {"one+mine.py_mine", "other+mine.py_mine"}
 
 
 def test_a_policy_that_raises_fails_and_others_are_shown(capsys: Capture) -> None:

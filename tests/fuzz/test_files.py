@@ -13,7 +13,7 @@ import pytest
 from joulewise.measure.meters.power_csv import read_power_csv
 from joulewise.measure.plan.file import read_plan
 from joulewise.study import parse_study, read_study
-from joulewise.study.arena.entry import entry_of, held_against, place_to_run, read_entry
+from joulewise.study.arena.entry import entry_of, held_against, place_to_run, read_entry, source_of
 from joulewise.study.arena.sets import SETS, place_of
 from joulewise.study.kinds.systems import all_kinds
 from joulewise.worlds.jobs.trace_files import import_log, read_trace_table
@@ -212,7 +212,7 @@ def fuzz_entries(seed: int, cases: int) -> Counter[str]:
 
     def attempt_entry(draw: Random, folder: Path) -> None:
         path = folder / "entry.json"
-        whole = entry_of(place_of("prices"), [(SETS["tasks"], rows)])
+        whole = entry_of(place_of("prices"), source_of(place_of("prices")), [(SETS["tasks"], rows)])
         whole.write(path)
         path.write_bytes(encoded(altered(path.read_text(), draw), draw))
         entry = read_entry(path)

@@ -20,6 +20,7 @@ MADE: dict[str, tuple[type[Environment], str]] = {"tasks": (Tasks, TASKS), "jobs
 
 VARIANTS = {
     ("tasks", "budget"): TASKS,
+    ("tasks", "uncertain"): TASKS.replace("[workload]", "[workload]\ntime_spread = 0.5"),
     ("tasks", "polled"): TASKS + '\nenvironment = "polled"\n',
     ("tasks", "clock"): TASKS + '\nmapping_interval = "5 min"\nenergy_filter = "adaptive"\n',
     ("jobs", "budget"): JOBS,

@@ -139,6 +139,12 @@ def test_a_bound_must_be_of_what_is_drawn(name: str, stranger: str, said: str) -
         shown()[name].plot(bound=shown()[stranger])
 
 
+def test_a_figure_that_shows_no_bound_says_so() -> None:
+    outcome, bound = outcome_of(), shown()["PriceBound"]
+    with pytest.warns(UserWarning, match="the figure task-gantt shows no bound"):
+        outcome.plot("task-gantt", bound)
+
+
 def test_a_bound_must_be_of_the_same_bag() -> None:
     bag = shown()["Bag"]
     assert isinstance(bag, Bag)

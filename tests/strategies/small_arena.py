@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import polars as pl
@@ -11,6 +12,7 @@ from joulewise.study.arena import kept, sets
 from joulewise.study.arena.rows import N_SLICES, ROWS
 from joulewise.study.arena.sets import SETS, WorldSet
 from tests.strategies.small import QUICKLY, SYSTEM
+from tests.strategies.small_jobs import LOG
 
 TASKS = f"""
 name = "arena-tasks-7"
@@ -35,7 +37,7 @@ name = "calm"
 name = "a budget"
 supply.budget = "30 MJ"
 """
-LOGS = """
+LOGS = f"""
 name = "arena-logs-7"
 seed = 3
 trials = 1
@@ -47,11 +49,11 @@ policy = "prices"
 
 [[variant]]
 name = "one"
-workload.trace = "one.swf"
+workload.trace = "one.swf"  # sha256 {hashlib.sha256(LOG.encode()).hexdigest()}
 
 [[variant]]
 name = "other"
-workload.trace = "other.swf"
+workload.trace = "other.swf"  # sha256 {hashlib.sha256(LOG.encode()).hexdigest()}
 """
 
 
@@ -77,7 +79,7 @@ def made_rows(shares: dict[str, list[list[float | None]]]) -> pl.DataFrame:
         {
             "policy": policy, "world": f"world {number}", "trial": trial, "utility": share and share / 2,
             "utility_bound": 50.0, "slices": [(share or 0.0) / N_SLICES] * N_SLICES, "event_ms": 0.5,
-            "error": "it fails" if share is None else None,
+            "error": "it fails" if share is None else None, "foresight": None,
         }
         for policy, worlds in shares.items()
         for number, trials in enumerate(worlds)

@@ -452,7 +452,7 @@ def test_a_heuristic_of_ones_own_is_found_beside_the_study(tmp_path: Path) -> No
         ("return utility / exec_s", "return utility /", "could not load"),
         ("return utility / exec_s", "return [utility]", "could not be compiled"),
         ("return utility / exec_s", "return wait_s", "rises"),
-        ("@joulewise", "# @joulewise", "found no heuristic"),
+        ("@joulewise", "# @joulewise", "found no policy"),
     ],
 )
 def test_a_bad_heuristic_is_reported(old: str, new: str, words: str, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from joulewise.cli.codes import OUR_FAULT, SOME_RUNS_FAILED
-from joulewise.cli.output import AsJson, note, print_cells, print_json, print_table, say
+from joulewise.cli.output import AsJson, note, print_cells, print_json, print_table, say, working
 
 if TYPE_CHECKING:
     import polars as pl
@@ -143,20 +143,25 @@ class Extent(NamedTuple):
 
 def _compete(policy: str, names: Sequence[str], extent: Extent, entry: Path | None) -> None:
     """Run a policy on its sets, and show how it stands."""
-    from joulewise.study.arena.entry import entry_of
+    from joulewise.study.arena.entry import entry_of, source_of
     from joulewise.study.arena.sets import JUDGING, place_of
 
-    place = place_of(policy)
-    name = re.sub(r"[^\w.-]", "_", place[1])
-    rows = [(each, _run(each, place, FOLDER / name, extent)) for each in _sets_of(place, names)]
+    place, name = place_of(policy), _file_name(policy)
+    sets, source = _sets_of(place, names), source_of(place)
+    rows = [(each, _run(each, place, FOLDER / name, extent)) for each in sets]
     boards = [_board(each, own, place[1], extent) for each, own in rows]
     written = {}
     if extent.stage == JUDGING:
         written["entry"] = entry or FOLDER / f"{name}.json"
-        entry_of(place, rows).write(written["entry"])
+        entry_of(place, source, rows).write(written["entry"])
     _show(boards, written, extent)
     if any(own["error"].count() for _, own in rows):
         raise typer.Exit(SOME_RUNS_FAILED)
+
+
+def _file_name(policy: str) -> str:
+    """A name for what is written of a policy, which files of one name in several folders do not share."""
+    return re.sub(r"[^\w.+-]", "_", policy.replace("/", "+"))
 
 
 def _board(each: WorldSet, own: pl.DataFrame, policy: str, extent: Extent) -> Board:
@@ -199,7 +204,10 @@ def _run(each: WorldSet, place: Place, folder: Path, extent: Extent) -> pl.DataF
 def _rows(study: Study, folder: Path, extent: Extent) -> pl.DataFrame:
     """What the policies of a study come to, after a word on how long that takes."""
     from joulewise.cli.run import run_shown
+    from joulewise.processes import available_cpus
+    from joulewise.study.arena.foresight import foresight
     from joulewise.study.arena.rows import rows_of
+    from joulewise.study.arena.sets import JUDGING
     from joulewise.study.running.estimate import estimate
     from joulewise.units import count, roughly
 
@@ -207,7 +215,11 @@ def _rows(study: Study, folder: Path, extent: Extent) -> pl.DataFrame:
         work = estimate(study, folder)
         takes = f", which takes about {roughly(work.seconds + work.compile_s)}" if work.n_missing else ""
         note(f"{study.name}: {count(work.n_missing, 'run')} to compute{takes}.")
-    return rows_of(run_shown(study, folder, extent.workers, quiet=extent.as_json))
+    results = run_shown(study, folder, extent.workers, quiet=extent.as_json)
+    if extent.stage != JUDGING:
+        return rows_of(results)
+    with working("Looking whether policies know what is still to come", quiet=extent.as_json):
+        return rows_of(results, foresight(results, extent.workers or available_cpus()))
 
 
 # --- what is shown -----------------------------------------------------------------------------------------------

@@ -35,6 +35,10 @@ class Day(Protocol):
     def sight(self) -> Sight:
         """What is seen of it."""
 
+    @property
+    def most(self) -> float:
+        """The highest scale of its work."""
+
     def earned_by(self, policy: Any) -> float:
         """What a policy of the system earns there."""
 

@@ -40,9 +40,10 @@ class Environment(gymnasium.Env[Seen, Any]):
     ) -> None:
         raise_if_any(_problems(self.system, actions, look, reward, render_mode))
         self.render_mode = render_mode
-        self._look, self._game_of, self._days = look, self.system.games[actions], Days(Path(study), self.system)
+        self._game_of, self._days = self.system.games[actions], Days(Path(study), self.system)
         self._reward, self._sign = reward, self.system.tallies[reward]
-        self._sight = self._days.of(0).sight
+        first = self._days.of(0)
+        self._sight, self._look = first.sight, look._replace(most=first.most)
         spaces = SPACES[actions](self._sight, look)
         self.action_space: Space[Any] = spaces.actions
         self.observation_space: Space[Any] = spaces.observations

@@ -32,10 +32,14 @@ NO_GAINS: Gains = {}
 
 
 class Look(NamedTuple):
-    """How an agent looks at what waits: how many places its window has, and in which order they fill."""
+    """How an agent looks at what waits: how many places its window has, their order, and the unit of worth.
+
+    The unit is one for all days: that of the day itself would tell what is still to come.
+    """
 
     window: int
     order: str
+    most: float = 1.0
 
     @property
     def by_worth(self) -> bool:

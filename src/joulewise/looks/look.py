@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
@@ -29,6 +30,8 @@ Facts: TypeAlias = Mapping[str, str]
 
 _LINE = 160
 """So many characters of key figures are one line."""
+_CALLER = 3
+"""Warnings are told of whoever called `plot`."""
 _FEW = 12
 """So many names of figures are listed below a picture."""
 
@@ -77,10 +80,16 @@ class Look:
         return filled("look.html", title=self.title, facts=self._told(shown), picture=picture, others=names[1:_FEW])
 
     def chart(self, named: Mapping[str, Visible], figure: str, bound: Any) -> Any:
-        """A figure as a chart of Altair, with its caption as the description."""
+        """A figure as a chart of Altair, with its caption as description; warns of a bound that it does not show."""
         from joulewise.looks.charts import chart_of
+        from joulewise.present.export import spec_of
 
-        return chart_of(self._drawing(named, figure, bound))
+        drawing = self._drawing(named, figure, bound)
+        if bound is not None and figure:
+            without = self._drawing(named, figure, None)
+            if spec_of(without.chart) == spec_of(drawing.chart):
+                warnings.warn(f"the figure {figure} shows no bound: it is as without one", stacklevel=_CALLER)
+        return chart_of(drawing)
 
     def all_tables(self, shown: Visible) -> dict[str, pl.DataFrame]:
         """The tables of Polars by name."""

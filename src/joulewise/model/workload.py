@@ -116,10 +116,11 @@ class Workload(Visible, looks="tasks"):
         """What there is of each task, by name."""
         return {name: getattr(self, name) for name in _DTYPES if getattr(self, name) is not None}
 
-    def some(self, tasks: ArrayLike) -> Workload:
-        """The workload of these tasks alone."""
+    def some(self, tasks: ArrayLike, arrival_s: ArrayLike | None = None) -> Workload:
+        """The workload of these tasks alone, with other arrivals if there are any."""
         i = np.asarray(tasks)
         columns: dict[str, Any] = {name: column[i] for name, column in self.columns.items()}
+        columns |= {} if arrival_s is None else {"arrival_s": arrival_s}
         tags = {name: Tag(tag.names, tag.codes[i]) for name, tag in self.tags.items()}
         return replace(self, **columns, tags=tags)
 

@@ -6,11 +6,9 @@ It is a function of an event, or a class of which every run has an instance: `st
 
 from __future__ import annotations
 
-import ctypes
 import inspect
 import io
 import reprlib
-import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -23,13 +21,8 @@ import numpy as np
 
 from joulewise.errors import InputError, Problem
 from joulewise.model.arrays import Counts
+from joulewise.policies.time_limit import TIME_LIMIT_S, TimeUpError, within
 from joulewise.units import roughly
-
-TIME_LIMIT_S = 600.0
-"""How long a run may take unless the policy says otherwise."""
-
-_AGAIN_S = 1.0
-"""A policy that holds off its interruption is interrupted again after so long."""
 
 Decide = Callable[[Any], Any]
 
@@ -150,17 +143,9 @@ class Asking:
     @contextmanager
     def begun(self, world: Any) -> Iterator[Asking]:
         """Begin in a world, let the run end with an InputError when it takes too long, and tell what was printed."""
-        thread, is_late, is_done = threading.get_ident(), threading.Event(), threading.Event()
-        watching = (thread, is_late, is_done, self.own.time_limit_s)
-        watch = threading.Thread(target=_interrupt_late, args=watching, daemon=True)
-        watch.start()
-        try:
+        with within(self.own.time_limit_s) as is_late:
             self._start(world)
             yield self
-        except _TimeUpError:
-            pass
-        finally:
-            _end(watch, thread, is_done)
         if is_late.is_set():
             found = f"the run was not over after {roughly(self.own.time_limit_s)}"
             raise InputError(Problem(self.where, found, advice="make it faster, or raise its time_limit_s"))
@@ -195,39 +180,11 @@ class Asking:
             return function(*arguments)
         except InputError as error:
             raise InputError(*(Problem(self.where, str(one)) for one in error.problems)) from error
-        except (_TimeUpError, KeyboardInterrupt):
+        except (TimeUpError, KeyboardInterrupt):
             raise
         except BaseException as error:
             found = f"raised {type(error).__name__}: {' '.join(str(error).split())} ({_place_of(error, self.own)})"
             raise InputError(Problem(self.where, found, advice="fix the policy")) from error
-
-
-class _TimeUpError(BaseException):
-    """A policy took too long; no `except Exception` of its own catches this."""
-
-
-def _interrupt_late(thread: int, is_late: threading.Event, is_done: threading.Event, limit_s: float) -> None:
-    """Raise in a thread, after the limit and again and again, until it is done."""
-    while not is_done.wait(limit_s):
-        is_late.set()
-        _raise_in(thread, _TimeUpError)
-        limit_s = _AGAIN_S
-
-
-def _end(watch: threading.Thread, thread: int, is_done: threading.Event) -> None:
-    """Stop watching, and take back what was raised but has not arrived."""
-    while True:
-        try:
-            is_done.set()
-            watch.join()
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
-            return
-        except _TimeUpError:
-            continue
-
-
-def _raise_in(thread: int, error: type[BaseException]) -> None:
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 
 
 def _place_of(error: BaseException, own: Own) -> str:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
 from joulewise.errors import InputError, Problem, unknown_name
+from joulewise.policies.time_limit import TIME_LIMIT_S, TimeUpError, within
+from joulewise.units import roughly
 
 
 def is_file_spec(spec: str) -> bool:
@@ -25,8 +27,11 @@ _MOST_SAID = 200
 Kind = TypeVar("Kind")
 
 
-def from_file(spec: str, where: str, folder: Path, kind: type[Kind], decorator: str, what: str) -> Kind:
-    """What a user's file has of a kind, by name or as the only one; InputError, which says `what`, for none."""
+def from_file(spec: str, where: str, folder: Path, kind: type[Kind], doors: Sequence[str], what: str) -> Kind:
+    """What a user's file has of a kind, by name or as the only one; InputError, which says `what`, for none.
+
+    `doors` are the decorators that make it.
+    """
     file, _, name = spec.partition(":")
     module = _load(folder / file, where)
     offered = {key: value for key, value in vars(module).items() if isinstance(value, kind)}
@@ -34,7 +39,7 @@ def from_file(spec: str, where: str, folder: Path, kind: type[Kind], decorator: 
         return next(iter(offered.values()))
     if name in offered:
         return offered[name]
-    advice = f"write @joulewise.{decorator}() above your function"
+    advice = f"write {' or '.join(f'@joulewise.{door}()' for door in doors)} above your function"
     if not offered:
         raise InputError(Problem(where, f"found no {what} in {file}", advice=advice))
     if name in vars(module):
@@ -53,16 +58,24 @@ def _load(path: Path, where: str) -> ModuleType:
     module = ModuleType(name)
     module.__file__ = str(path)
     sys.modules[name] = module
+    with within(TIME_LIMIT_S) as is_late:
+        _execute(path, module, where)
+    if is_late.is_set():
+        found = f"could not load {path}: it was not over after {roughly(TIME_LIMIT_S)}"
+        raise InputError(Problem(where, found, advice="compute in the policy, not while its file is loaded"))
+    return module
+
+
+def _execute(path: Path, module: ModuleType, where: str) -> None:
     try:
         exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
     except InputError as error:
         raise InputError(*(replace(one, where=f"{path.name}: {one.where}") for one in error.problems)) from None
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, TimeUpError):
         raise
     except BaseException as error:  # such as the end of the program
         line = f"{path}: {type(error).__name__}: {error}"
         raise InputError(Problem(where, f"could not load {line}", advice="fix the file and try again")) from error
-    return module
 
 
 def place_of(function: Callable[..., float], what: str = "heuristic") -> str:

@@ -23,7 +23,7 @@ def share(value: float, unit: float) -> float:
     return value / (value + unit) if value < np.inf else 1.0
 
 
-def seen_by_hand(world: JobWorld, event: JobEvent, jobs: list[int]) -> tuple[dict[str, float], list[bool]]:
+def seen_by_hand(world: JobWorld, event: JobEvent, jobs: list[int], most: float) -> tuple[dict[str, float], list[bool]]:
     """What the window shows of these jobs, by name, and whether each of their ways can start now."""
     named, mask, ways = {"waiting": share(event.job.size, QUEUE_UNIT)}, [], ways_of(world)
     named["open"] = event.n_free.sum() / event.n_nodes.sum()
@@ -42,7 +42,7 @@ def seen_by_hand(world: JobWorld, event: JobEvent, jobs: list[int]) -> tuple[dic
             named[f"{where}: soon"] = share(start_s - event.now_s, WAIT_UNIT_S)
             if start_s < np.inf:
                 earned = event.utility(start_s + event.options.planned_s[option], job)
-                named[f"{where}: earns"] = float(earned) / world.jobs.work.scale.max()
+                named[f"{where}: earns"] = min(float(earned) / most, 1.0)
                 cluster = event.options.cluster[option]
                 named[f"{where}: nodes"] = event.options.nodes[option] / event.n_nodes[cluster]
     return named, mask
@@ -56,7 +56,7 @@ def test_what_is_seen_is_what_a_session_tells(tmp_path: Path) -> None:
     world, is_over, n_started = env.day.world, False, 0
     for event in JobSession(world, game.turns.scheduler):
         jobs = event.job[:PLACES].tolist()
-        named, mask = seen_by_hand(world, event, jobs)
+        named, mask = seen_by_hand(world, event, jobs, env._days.of(0).most)
         entries = dict(zip(env.entries, seen.tolist(), strict=True))
         assert named == pytest.approx({name: entries[name] for name in named}, rel=1e-6, abs=1e-7)
         assert info["action_mask"][: len(mask)].tolist() == mask

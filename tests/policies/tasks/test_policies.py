@@ -131,8 +131,11 @@ def test_a_file_may_build_on_its_own_helpers(tmp_path: Path) -> None:
         ("", "must be one of random"),
         ("mine.py:thrfty", r"did you mean 'mine\.py:thrifty'"),
         ("missing.py:f", r"found no file .*missing\.py; give the path from the study's folder"),
-        ("plain.py:f", r"found no heuristic in plain\.py; write @joulewise\.heuristic\(\) above your function"),
-        ("mixed.py:g", r"found 'mixed\.py:g', which is no heuristic; write @joulewise\.heuristic\(\) above"),
+        (
+            "plain.py:f",
+            r"found no policy in plain\.py; write @joulewise\.heuristic\(\) or @joulewise\.policy\(\) above",
+        ),
+        ("mixed.py:g", r"found 'mixed\.py:g', which is no policy; write @joulewise\.heuristic\(\) or"),
         ("broken.py", r"could not load .*broken\.py: SyntaxError"),
         ("leaves.py", r"could not load .*leaves\.py: SystemExit: 0; fix the file"),
         ("fails.py", r"could not load .*fails\.py: ZeroDivisionError: division by zero; fix the file"),

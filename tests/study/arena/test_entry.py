@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from joulewise.errors import InputError
-from joulewise.study.arena.entry import Entry, entry_of, held_against, place_to_run, read_entry, told_of
+from joulewise.study.arena.entry import (
+    Entry,
+    Source,
+    entry_of,
+    held_against,
+    place_to_run,
+    read_entry,
+    source_of,
+    told_of,
+)
 from joulewise.study.arena.sets import SETS, place_of
 from tests.strategies.small import HEURISTIC
 from tests.strategies.small_arena import made_rows
@@ -26,7 +35,27 @@ ROWS = made_rows({"mine.py:mine": [[90, 80.5], [70, None]]})
 def entry(tmp_path: Path) -> Entry:
     """An entry of a policy in a file."""
     (tmp_path / "mine.py").write_bytes(HEURISTIC.replace("\n", "\r\n").encode())
-    return entry_of(place_of(str(tmp_path / "mine.py:mine")), [(SETS["tasks"], ROWS)])
+    return made("mine.py:mine", tmp_path)
+
+
+def made(policy: str, folder: Path) -> Entry:
+    """The entry of a policy in a file of a folder, or in a table."""
+    place = place_of(str(folder / policy) if ".py" in policy else policy)
+    return entry_of(place, source_of(place), [(SETS["tasks"], ROWS)])
+
+
+def test_what_changed_while_it_ran_is_no_entry(entry: Entry, tmp_path: Path) -> None:
+    place, before = place_of(str(tmp_path / "mine.py:mine")), Source(entry.source, entry.sha256)
+    (tmp_path / "mine.py").write_text(HEURISTIC + "# changed")
+    with pytest.raises(InputError, match=r"mine\.py:mine: changed while it was run"):
+        entry_of(place, before, [(SETS["tasks"], ROWS)])
+    (tmp_path / "mine.py").unlink()
+    with pytest.raises(InputError, match="cannot be read"):
+        entry_of(place, before, [(SETS["tasks"], ROWS)])
+
+
+def test_an_entry_names_the_libraries_that_compute(entry: Entry) -> None:
+    assert {"joulewise", "kernels", "numpy", "numba", "python", "machine"} == entry.versions.keys()
 
 
 def test_what_is_written_is_read(entry: Entry, tmp_path: Path) -> None:
@@ -43,9 +72,9 @@ def test_what_is_written_is_read(entry: Entry, tmp_path: Path) -> None:
 @pytest.mark.parametrize("source", ["", "# \N{SNOWMAN} </script>\r\n", "x = '\\u0000'"])
 def test_a_policy_of_a_table_has_no_source_and_any_other_is_kept_whole(source: str, tmp_path: Path) -> None:
     (tmp_path / "p.py").write_bytes(source.encode())
-    found = entry_of(place_of(str(tmp_path / "p.py")), [(SETS["tasks"], ROWS)])
+    found = made("p.py", tmp_path)
     assert found.source == source
-    table = entry_of(place_of("prices"), [(SETS["tasks"], ROWS)])
+    table = made("prices", tmp_path)
     assert (table.source, table.sha256) == ("", "")
     assert place_to_run(table, tmp_path, None) == (Path(), "prices")
 
@@ -87,7 +116,7 @@ def change(key: str, value: object) -> Callable[[dict[str, Any]], None]:
 @pytest.mark.parametrize(
     ("alter", "words"),
     [
-        (change("entry", 2), "is an entry of format 2: this version reads entries of format 1"),
+        (change("entry", 1), "is an entry of format 1: this version reads entries of format 2"),
         (change("sets", {"tasks": "arena-tasks-0, x"}), "is of 'arena-tasks-0, x': this package has 'arena-tasks-"),
         (change("sets", {"chess": "x"}), "this package has the sets tasks, jobs, logs"),
         (change("rows", [{}]), "rows.0.set: is missing"),

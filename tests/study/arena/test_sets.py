@@ -62,3 +62,7 @@ def test_logs_are_taken_from_their_folder(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert there.stamp == SETS["logs"].stamp
     (point,) = there.study(["easy"]).points
     assert point.workload.parameters.trace == str(tmp_path / "other.swf")
+    (tmp_path / "other.swf").write_text(f"{LOG}; changed")
+    with pytest.raises(InputError, match=r"other\.swf: has the hash \w{12}; the set logs is of \w{12}; take the file"):
+        there.study(["easy"])
+    assert there.is_there

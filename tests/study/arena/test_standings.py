@@ -87,3 +87,13 @@ def test_other_work_than_what_is_kept_is_not_compared() -> None:
 def test_slices_of_the_day_are_means_over_worlds_and_trials() -> None:
     slices = Standings(made_rows({"one": [[40, 80], [40, None]]})).slices
     assert slices["share"].to_list() == pytest.approx([5.0] * 8)
+
+
+def test_who_knows_the_future_of_one_world_has_no_place_in_any() -> None:
+    rows = made_rows({"ahead": [[90, 91], [92, 93]], "fair": [[50, 51], [52, 53]], "last": [[20, 21], [22, 24]]})
+    is_it = (pl.col("policy") == "ahead") & (pl.col("world") == "world 1") & (pl.col("trial") == 0)
+    found = Standings(rows.with_columns(foresight=pl.when(is_it).then(pl.lit("it knew"))))
+    for standings in (found, found.in_world("world 0")):
+        assert standings.table["policy"].to_list() == ["fair", "last", "ahead"]
+        assert standings.table["first"].is_null().to_list() == [False, False, True]
+        assert standings.table["foresight"].to_list() == [None, None, "it knew"]

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from joulewise.study import run_study, verify
+from joulewise.study.arena.sets import SETS
 from joulewise.study.jobs.conformance import check_policy, renamed, small_job_world
 from joulewise.study.kinds.conformance import CHECKS
+from joulewise.study.running.planning import plan
+from joulewise.study.store.store import Store
 from tests.strategies.small_jobs import logged_study
 
 FILE = '''
@@ -102,3 +105,15 @@ def test_small_worlds_have_other_names_and_the_same_numbers() -> None:
     other = renamed(world)
     assert set(world.clusters.names).isdisjoint(other.clusters.names)
     np.testing.assert_array_equal(world.types.time_s, other.types.time_s)
+
+
+def test_a_policy_in_plain_python_is_told_to_take_longer_than_a_compiled_one(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(
+        "import joulewise\n@joulewise.jobs.policy()\ndef plain(event): pass\n"
+        "@joulewise.jobs.policy(compiled=True)\ndef compiled(event): return 0\n"
+    )
+    seconds = []
+    for name in ("slow.py:plain", "slow.py:compiled", "prices"):
+        study = SETS["jobs"].study([name], "quick", tmp_path)
+        seconds.append(study.kind.seconds(list(plan(study)), Store(tmp_path / "none"), tmp_path))
+    assert seconds[0] > 1.5 * seconds[1] > seconds[2] > 0.3 * len(SETS["jobs"].worlds)

@@ -33,6 +33,11 @@ class JobDay:
         """The scheduler with a policy. Raises InputError where its switches do not go with that."""
         return replace(self.scheduler, policy=policy)
 
+    @property
+    def most(self) -> float:
+        """The highest scale of its work; 1 where none is worth anything."""
+        return float(self.world.jobs.work.scale.max()) or 1.0
+
     def earned_by(self, policy: JobPolicy) -> float:
         """What a policy earns on this day."""
         outcome = simulate_jobs(self.world, self.scheduled_by(policy), self.draw.seed, self.draw.trial)

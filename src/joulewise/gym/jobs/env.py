@@ -21,12 +21,12 @@ class Jobs(Environment):
     action that the mask does not allow changes nothing, and `info["refused"]` says why. With `actions="prices"` the
     policy Prices decides, and an action nudges its prices before every event.
 
-    With `reward="utility"`, rewards are what jobs earn in the counted window, at the step after which it is sure how
-    they end; with "slowdown" the negative of their bounded slowdowns. Sums in order are `info["utility"]` and
-    `info["slowdown"]` to the last bit. A job that came in the counted window and had no nodes by its end has the
-    slowdown that it would have if it started then. `info["bound"]` is what nobody could earn more than, and at the end
-    `info["regret"]` what is missing to it. Raises InputError for what is no study, window, order, reward or action, and
-    for steps outside a day.
+    With `reward="utility"`, rewards are what jobs earn in the counted window, at the step after which it is known how
+    they end: at their start or, where times are not as planned or nodes fail, at their end. With "slowdown" they are
+    the negative of their bounded slowdowns. Sums in order are `info["utility"]` and `info["slowdown"]` to the last bit.
+    A job that came in the counted window and had no nodes by its end has the slowdown that it would have if it started
+    then. `info["bound"]` is what nobody could earn more than, and at the end `info["regret"]` what is missing to it.
+    Raises InputError for what is no study, window, order, reward or action, and for steps outside a day.
     """
 
     system = System(

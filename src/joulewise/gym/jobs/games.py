@@ -18,7 +18,9 @@ class ChoosingJobs(Choosing):
 
     def __init__(self, day: JobDay, look: Look, seed: int, trial: int) -> None:
         self.turns = JobTurns(day.world, day.scheduled_by(BY_HAND), seed, trial)
-        self.window = job_window_of(day.world, self.turns.engine.state, look.window, by_worth=look.by_worth)
+        self.window = job_window_of(
+            day.world, self.turns.engine.state, look.window, by_worth=look.by_worth, most=look.most
+        )
         self._see = self.turns.looking(open_job_window, self.window)
         self.choose = self.turns.looking(start_choice, self.window, rest=(0,))
         super().__init__(day.sight)
@@ -44,10 +46,10 @@ class SteeringJobs(Steering):
 
     turns: JobTurns
 
-    def __init__(self, day: JobDay, _look: Look, seed: int, trial: int) -> None:
+    def __init__(self, day: JobDay, look: Look, seed: int, trial: int) -> None:
         self.turns = JobTurns(day.world, day.scheduled_by(JOB_POLICIES["prices"]), seed, trial)
         self.prices = self.turns.engine.state.prices
-        self.window = job_window_of(day.world, self.turns.engine.state, 0, by_worth=False)
+        self.window = job_window_of(day.world, self.turns.engine.state, 0, by_worth=False, most=look.most)
         self._see = self.turns.looking(open_job_window, self.window)
         self._see()
 

@@ -37,6 +37,11 @@ class TaskDay:
         declines = self.manager.declines if policy.objective else None
         return replace(self.manager, policy=policy, declines=declines)
 
+    @property
+    def most(self) -> float:
+        """The highest scale of its work; 1 where none is worth anything."""
+        return float(self.world.workload.scale.max()) or 1.0
+
     def earned_by(self, policy: Policy) -> float:
         """What a policy earns on this day."""
         outcome = simulate(self.world, self.managed_by(policy), self.draw.seed, self.draw.trial)

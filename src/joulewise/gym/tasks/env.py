@@ -19,7 +19,8 @@ class Tasks(Environment):
     allow changes nothing, and `info["refused"]` says why. With `actions="prices"` the policy Prices decides, and an
     action nudges its prices before every event.
 
-    Rewards are what tasks earn in the counted window, at the step after which they are sure to run; their sum in order
+    Rewards are what tasks earn in the counted window, at the step after which that is known: when they are
+    fixed or, where times are uncertain or machines fail, when they have ended. Their sum in order
     is `info["utility"]` to the last bit. `info["bound"]` is what nobody could exceed, and at the end `info["regret"]`
     what is missing to it. Raises InputError for what is no study, window, order or action, and for steps outside a day.
     """

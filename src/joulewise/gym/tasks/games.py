@@ -18,7 +18,7 @@ class ChoosingTasks(Choosing):
 
     def __init__(self, day: TaskDay, look: Look, seed: int, trial: int) -> None:
         self.turns = Turns(day.world, day.managed_by(BY_HAND), seed, trial)
-        self.window = window_of(day.world, self.turns.engine.world, look.window, by_worth=look.by_worth)
+        self.window = window_of(day.world, self.turns.engine.world, look.window, by_worth=look.by_worth, most=look.most)
         self._see = self.turns.looking(open_window, self.window)
         self._open_event = self.turns.bound(open_next_event, day.world.workload.end_s)
         self._close_event = self.turns.bound(close_last_event)
@@ -37,7 +37,7 @@ class ChoosingTasks(Choosing):
         return True
 
     def gains(self) -> Gains:
-        return {"utility": self.turns.earned()}
+        return {"utility": self.turns.earned(self.is_over)}
 
     def shown(self, place: int) -> str:
         task = int(self.window.task[place])
@@ -49,10 +49,10 @@ class SteeringTasks(Steering):
 
     turns: Turns
 
-    def __init__(self, day: TaskDay, _look: Look, seed: int, trial: int) -> None:
+    def __init__(self, day: TaskDay, look: Look, seed: int, trial: int) -> None:
         self.turns = Turns(day.world, day.managed_by(POLICIES["prices"]), seed, trial)
         self.prices = self.turns.engine.state.prices
-        self.window = window_of(day.world, self.turns.engine.world, 0, by_worth=False)
+        self.window = window_of(day.world, self.turns.engine.world, 0, by_worth=False, most=look.most)
         self._map_next = self.turns.bound(map_managed, day.world.workload.end_s, 1, False)
         self._see = self.turns.looking(open_window, self.window)
         self._see()
@@ -65,4 +65,4 @@ class SteeringTasks(Steering):
         return happened
 
     def gains(self) -> Gains:
-        return {"utility": self.turns.earned()}
+        return {"utility": self.turns.earned(self.is_over)}

@@ -113,7 +113,7 @@ def see_option(run, window, i, option, at):
         return start_s, 0.0
     options = facts.options
     duration_s = duration_of(run.site, options, i, option)
-    earned = utility_of(facts.tasks, facts.utilities, i, start_s + duration_s) / window.most
+    earned = min(utility_of(facts.tasks, facts.utilities, i, start_s + duration_s) / window.most, 1.0)
     seen[at], seen[at + 1] = share(start_s - now_s, WAIT_UNIT_S), earned
     seen[at + 2] = share(duration_s, window.mean_s)
     seen[at + 3] = share(options.energy_j[option], window.mean_energy_j)

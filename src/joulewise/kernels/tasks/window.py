@@ -105,7 +105,8 @@ def see_task(world, state, window, place_at, at):
             seen[here : here + OF_OPTION] = 0.0
             if window.mask[which]:
                 exec_s = world.options.exec_s[option]
-                earned = utility_of(world.tasks, world.utilities, i, state.machines.free_s[m] + exec_s) / window.most
+                earned = utility_of(world.tasks, world.utilities, i, state.machines.free_s[m] + exec_s)
+                earned = min(earned / window.most, 1.0)
                 best = max(best, earned)
                 seen[here], seen[here + 1] = earned, share(exec_s, window.mean_s)
                 seen[here + 2] = share(world.options.energy_j[option], window.mean_energy_j)
@@ -159,11 +160,15 @@ def choose(world, state, window, choice):
 
 
 @kernel
-def newly_earned(world, state, start_s, end_s, is_prorated, is_counted):
-    """What tasks earn in the counted window that were fixed since they were counted last; they are counted now."""
-    plan, total = state.plan, 0.0
+def newly_earned(world, state, start_s, end_s, is_prorated, is_counted, is_over):
+    """What tasks earn in the counted window of which that became known since they were counted last; they are now.
+
+    It is known once they are fixed or, where that is not certain, once they have ended.
+    """
+    plan, total, is_known = state.plan, 0.0, is_over or world.rules.is_certain
     for i in range(state.clock.counts[ARRIVED]):
-        if plan.status[i] == RAN and not is_counted[i]:
+        is_told = is_known or plan.end_s[i] <= state.clock.instants[LAST]
+        if plan.status[i] == RAN and is_told and not is_counted[i]:
             is_counted[i] = True
             from_s, until_s = plan.start_s[i], plan.end_s[i]
             part = part_inside(from_s, until_s, start_s, end_s, is_prorated)

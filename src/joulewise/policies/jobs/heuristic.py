@@ -13,6 +13,7 @@ from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.policies.user_files import from_file, is_file_spec
 
 _WHAT = "job heuristic"
+_DOORS = ("jobs.heuristic", "jobs.policy")
 
 
 def job_heuristic(*, falls_with_time: bool = False, title: str = "") -> Callable[[Callable[..., float]], JobPolicy]:
@@ -57,5 +58,5 @@ def find_job_policy(spec: str, where: str = "scheduler.policy", folder: Path | N
     if spec in JOB_POLICIES:
         return JOB_POLICIES[spec]
     if is_file_spec(spec):
-        return from_file(spec, where, folder or Path(), JobPolicy, "jobs.heuristic", _WHAT)
+        return from_file(spec, where, folder or Path(), JobPolicy, _DOORS, "policy for jobs")
     raise InputError(unknown_name(where, spec, [*JOB_POLICIES, '"your_file.py:function"']))

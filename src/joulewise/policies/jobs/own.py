@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 from joulewise.policies.jobs.policy import JobPolicy
-from joulewise.policies.own import TIME_LIMIT_S, own_of
+from joulewise.policies.own import own_of
+from joulewise.policies.time_limit import TIME_LIMIT_S
 
 
+@overload
+def own_job_policy(code: Callable[..., Any], /) -> JobPolicy: ...
+@overload
 def own_job_policy(
     *, compiled: bool = False, title: str = "", time_limit_s: float = TIME_LIMIT_S
-) -> Callable[[Callable[..., Any]], JobPolicy]:
+) -> Callable[[Callable[..., Any]], JobPolicy]: ...
+def own_job_policy(
+    code: Callable[..., Any] | None = None,
+    /,
+    *,
+    compiled: bool = False,
+    title: str = "",
+    time_limit_s: float = TIME_LIMIT_S,
+) -> JobPolicy | Callable[[Callable[..., Any]], JobPolicy]:
     """Make a policy for parallel jobs of a function decide(event), or of a class with `decide(event)`.
 
     It is asked at every mapping event and returns what starts now: a tuple of two columns (job, option), an array with
@@ -28,4 +40,4 @@ def own_job_policy(
         own = own_of(code, time_limit_s, is_compiled=compiled)
         return JobPolicy(*own.row(title), "assigned", commitment="place-holders", all_pstates=True, own=own)
 
-    return decorate
+    return decorate if code is None else decorate(code)

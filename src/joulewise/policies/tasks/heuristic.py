@@ -16,6 +16,9 @@ from joulewise.policies.tasks.table import POLICIES
 from joulewise.policies.user_files import from_file, is_file_spec
 
 ENTRY_POINTS = "joulewise.heuristics"
+_DOORS = ("heuristic", "policy")
+"""What makes policies of users' functions."""
+_EITHER = " or ".join(f"@joulewise.{door}()" for door in _DOORS)
 
 
 def heuristic(
@@ -80,7 +83,7 @@ def find_policy(spec: str, where: str = "manager.policy", folder: Path | None = 
     if spec in POLICIES:
         return POLICIES[spec]
     if is_file_spec(spec):
-        return from_file(spec, where, folder or Path(), Policy, "heuristic", "heuristic")
+        return from_file(spec, where, folder or Path(), Policy, _DOORS, "policy")
     points = _installed()
     if spec in points:
         return _from_entry_point(points[spec], where)
@@ -129,4 +132,4 @@ def _from_entry_point(point: EntryPoint, where: str) -> Policy:
     if isinstance(loaded, Policy):
         return loaded
     found = f"the entry point {point.name!r} gives {type(loaded).__name__}"
-    raise InputError(Problem(where, found, "must be a function decorated with @joulewise.heuristic()"))
+    raise InputError(Problem(where, found, f"must be a function decorated with {_EITHER}"))

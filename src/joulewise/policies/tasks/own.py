@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
-from joulewise.policies.own import TIME_LIMIT_S, own_of
+from joulewise.policies.own import own_of
 from joulewise.policies.tasks.policy import Policy
+from joulewise.policies.time_limit import TIME_LIMIT_S
 
 
+@overload
+def own_policy(code: Callable[..., Any], /) -> Policy: ...
+@overload
 def own_policy(
+    *, compiled: bool = False, title: str = "", best_types: int | None = None, time_limit_s: float = TIME_LIMIT_S
+) -> Callable[[Callable[..., Any]], Policy]: ...
+def own_policy(
+    code: Callable[..., Any] | None = None,
+    /,
     *,
     compiled: bool = False,
     title: str = "",
     best_types: int | None = None,
     time_limit_s: float = TIME_LIMIT_S,
-) -> Callable[[Callable[..., Any]], Policy]:
+) -> Policy | Callable[[Callable[..., Any]], Policy]:
     """Make a policy of a function decide(event), or of a class with `decide(event)` and, if it likes, `start(world)`.
 
     It is asked at every mapping event and returns assignments: a tuple of three columns (task, machine, P-state), an
@@ -33,4 +42,4 @@ def own_policy(
         name, title_, summary, source = own.row(title)
         return Policy(name, title_, "batch", summary, source, best_types=best_types, rule="assigned", own=own)
 
-    return decorate
+    return decorate if code is None else decorate(code)

@@ -25,6 +25,7 @@ from joulewise.present.glossary import STATISTICS
 from joulewise.present.html import libraries
 from joulewise.present.parts import unchecked
 from joulewise.present.report import Draft, Plate, plate_of
+from joulewise.study.arena.standings import FORESIGHT
 from joulewise.units import count
 
 _INTERVAL = "95 % confidence interval"
@@ -35,6 +36,7 @@ GLOSSARY = {
     "% of bound": "100 x what a policy earned / the bound, mean over the worlds of a trial, then over trials.",
     _INTERVAL: STATISTICS[_INTERVAL],
     "Places": "From the first place that a policy may have, by all pairs that the trials tell apart, to the last one.",
+    "Clairvoyant": "Decides otherwise where another future comes, and so by what it cannot know. It has no place.",
     "ms per event": "What a mapping event took on the computer that ran it, on the mean. It is not verified.",
 }
 
@@ -80,6 +82,8 @@ def findings(board: Board) -> Iterator[Finding]:
         places = (
             f"It has no place, as {best['n_failed']} of its {best['n']} runs have no result: this is of the others."
         )
+    if best[FORESIGHT] is not None:
+        places = f"It has no place, as it decides by what is still to come: {best[FORESIGHT]}."
     yield Finding(lead, places)
     met = gaps(board) if board.own and board.own != board.best else ()
     ranked = sorted((gap for gap in met if not math.isnan(gap.points)), key=lambda gap: gap.points)

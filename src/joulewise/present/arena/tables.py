@@ -14,13 +14,15 @@ from joulewise.present.tables import BEST, WORDS, Cell, Table, plus_minus
 from joulewise.study.arena.kept import kept_rows
 from joulewise.study.arena.rows import N_SLICES
 from joulewise.study.arena.sets import WorldSet
-from joulewise.study.arena.standings import SHARE, Standings
+from joulewise.study.arena.standings import FORESIGHT, SHARE, Standings
 from joulewise.units import count
 
 PLACES = (
     "A policy of places 2 to 4 is worse than one policy for sure, and better than all but four; the trials do not tell "
     "it from those between. All pairs are told apart together with 95 % (Holm)."
 )
+CLAIRVOYANT = "clairvoyant"
+"""What stands in the place of the places of a policy that decides by what is still to come."""
 _HOURS = 24 // N_SLICES
 
 
@@ -66,6 +68,7 @@ def board_tables(board: Board) -> Iterator[Table]:
         yield worlds_table(board)
     if not board.standings.failed.is_empty():
         yield from failures_table(board)
+    yield from foresight_table(board)
 
 
 def standings_table(board: Board) -> Table:
@@ -88,6 +91,8 @@ def _cells(board: Board, row: Mapping[str, Any]) -> tuple[Cell, ...]:
 
 def place_text(row: Mapping[str, Any]) -> str:
     """The places of a policy, with ties told."""
+    if row[FORESIGHT] is not None:
+        return CLAIRVOYANT
     if row["first"] is None:
         return MISSING
     return str(row["first"]) if row["first"] == row["last"] else f"{row['first']} to {row['last']}"
@@ -154,6 +159,22 @@ def failures_table(board: Board) -> Iterator[Table]:
     )
     if rows:
         yield Table(f"No result on {board.name}", "Policy", ("Worlds", "Runs", "Why"), rows)
+
+
+def foresight_table(board: Board) -> Iterator[Table]:
+    """Which policies decide by what is still to come, with what shows it; of a board of one policy, only that."""
+    rows = board.standings.rows.drop_nulls(FORESIGHT)
+    shown = rows.filter(pl.col("policy") == board.own) if board.own else rows
+    cells = tuple(
+        (board.title(row["policy"]), (Cell(row["world"], WORDS), Cell(row[FORESIGHT], WORDS)))
+        for row in shown.iter_rows(named=True)
+    )
+    if cells:
+        caption = f"Decided by what is still to come on {board.name}"
+        yield Table(caption, "Policy", ("World", "What shows it"), cells, _NO_PLACE)
+
+
+_NO_PLACE = "One trial of each world is decided again, with another future. Such policies have no place among others."
 
 
 def _why(error: str | None) -> str:

@@ -57,7 +57,8 @@ class JobTurns:
 def _tally(world: JobWorld, engine: JobEngine) -> Tally:
     """Nothing is counted yet; jobs that come outside the counted window have no slowdown that counts."""
     work = world.jobs.work
-    is_sure = bool(world.outages.is_planned.all())
+    options = engine.state.facts.options
+    is_sure = bool(world.outages.is_planned.all()) and bool((options.time_s == options.planned_s).all())
     is_killed = engine.is_killed[engine.numbers]
     has_earned = np.zeros(world.n_jobs, np.bool_)
     return Tally(

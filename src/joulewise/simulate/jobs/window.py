@@ -28,9 +28,9 @@ MEANINGS = (
     Meaning("soon", CLUSTER, "x / (x + 600 s) of the time x until more of its nodes are free; 1 if never"),
     Meaning("there", PLACE, "1 if a job stands in the place, else 0"),
     Meaning("waited", PLACE, "x / (x + 600 s) of the time x that it has waited"),
-    Meaning("best", PLACE, "the most that one of its options earns, as a part of the highest scale of a job"),
+    Meaning("best", PLACE, "what the best of its options earns, as a part of the highest scale in trial 0; 1 at most"),
     Meaning("soon", OPTION, "x / (x + 600 s) of the time x until it could start, were it the next; 1 if never"),
-    Meaning("earns", OPTION, "what it earns if it starts then, as a part of the highest scale; 0 if never"),
+    Meaning("earns", OPTION, "what it earns if it starts then, as the same part; 0 if never"),
     Meaning("time", OPTION, "x / (x + m) of how long it is planned to run, m the mean of all options; 0 likewise"),
     Meaning("uses", OPTION, "x / (x + m) of its energy, m the mean of all options; 0 likewise, 1 without powers"),
     Meaning("nodes", OPTION, "the part of the cluster's nodes that it takes; 0 likewise"),
@@ -67,8 +67,8 @@ def sight_of(world: JobWorld) -> Sight:
     return Sight(MEANINGS, CLUSTER, world.clusters.names, ways_of(world).names)
 
 
-def job_window_of(world: JobWorld, state: JobState, n_places: int, *, by_worth: bool) -> JobWindow:
-    """A window on a run that has not begun."""
+def job_window_of(world: JobWorld, state: JobState, n_places: int, *, by_worth: bool, most: float) -> JobWindow:
+    """A window on a run that has not begun; `most` is the unit of what is earned."""
     work, options, sight = world.jobs.work, state.facts.options, sight_of(world)
     last_s = (
         work.end_s if math.isfinite(work.end_s) else max(float(work.arrival_s[-1]), np.nextafter(work.start_s, 1e9))
@@ -81,7 +81,7 @@ def job_window_of(world: JobWorld, state: JobState, n_places: int, *, by_worth: 
         work.start_s,
         last_s,
         world.supply.day_s,
-        float(work.scale.max()) or 1.0,
+        most,
         float(options.planned_s.mean()),
         float(np.nan_to_num(options.energy_j.mean())),
         int(world.clusters.n_nodes.sum()),

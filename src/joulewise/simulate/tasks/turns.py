@@ -17,14 +17,17 @@ from joulewise.simulate.turns import bound
 
 
 class Turns:
-    """A run that goes on when it is told to. `earned` counts what was fixed since it was asked last."""
+    """A run that goes on when it is told to.
+
+    `earned(is_over)` counts what became known since it was asked last, and in the end all.
+    """
 
     def __init__(self, world: World, manager: Manager, seed: int, trial: int) -> None:
         self.world, self.manager, work = world, manager, world.workload
         self.engine: Engine = start(world, manager, seed, trial)
         self.finish = self.bound(finish_run)
         is_counted = np.zeros(work.n_tasks, np.bool_)
-        self.earned = self.looking(newly_earned, work.start_s, work.end_s, work.is_prorated, is_counted)
+        self.earned = self.looking(newly_earned, work.start_s, work.end_s, work.is_prorated, is_counted, rest=(False,))
 
     def bound(self, kernel: Callable[..., Any], *others: Any) -> Callable[..., Any]:
         """A kernel on the arrays of this run."""

@@ -26,8 +26,8 @@ MEANINGS = (
     Meaning("soon", TYPE, "x / (x + 600 s) of the time x until the first of these is free; 1 if none takes a task"),
     Meaning("there", PLACE, "1 if a task stands in the place, else 0"),
     Meaning("waited", PLACE, "x / (x + 600 s) of the time x that it has waited"),
-    Meaning("best", PLACE, "the most that one of its choices earns, as a part of the highest scale of a task"),
-    Meaning("earns", OPTION, "what the choice earns, as a part of the highest scale; 0 for one that is not allowed"),
+    Meaning("best", PLACE, "what the best of its choices earns, as a part of the highest scale in trial 0; 1 at most"),
+    Meaning("earns", OPTION, "what the choice earns, as the same part; 0 for one that is not allowed"),
     Meaning("time", OPTION, "x / (x + m) of how long it runs, m the mean of all options; 0 likewise"),
     Meaning("uses", OPTION, "x / (x + m) of its energy, m the mean of all options; 0 likewise, 1 without powers"),
 )  # fmt: skip
@@ -42,8 +42,8 @@ def sight_of(system: System) -> Sight:
     return Sight(MEANINGS, TYPE, system.machine_types, tuple(options))
 
 
-def window_of(world: World, setting: ManagedWorld, n_places: int, *, by_worth: bool) -> Window:
-    """A window on a run that has not begun."""
+def window_of(world: World, setting: ManagedWorld, n_places: int, *, by_worth: bool, most: float) -> Window:
+    """A window on a run that has not begun; `most` is the unit of what is earned."""
     work, options, sight = world.workload, setting.options, sight_of(world.system)
     return Window(
         by_worth,
@@ -53,7 +53,7 @@ def window_of(world: World, setting: ManagedWorld, n_places: int, *, by_worth: b
         work.start_s,
         work.end_s,
         world.supply.day_s,
-        float(work.scale.max()) or 1.0,
+        most,
         float(options.exec_s.mean()),
         float(options.energy_j.mean()),
         np.zeros(sight.n_entries(n_places), np.float32),

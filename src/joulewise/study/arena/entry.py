@@ -7,9 +7,10 @@ import json
 import platform
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 from pydantic import Field
@@ -25,8 +26,10 @@ from joulewise.study.running.planning import plan
 from joulewise.study.searches.agreement import differs
 from joulewise.units import noun
 
-FORMAT = 1
+FORMAT = 2
 _AGAIN = "make it again: `joulewise arena POLICY`"
+_UNCHANGED = "run it again, and leave its file alone meanwhile"
+_LIBRARIES = ("numpy", "numba")
 
 
 class _Policy(Strict):
@@ -45,6 +48,7 @@ class _Row(Strict):
     slices: list[float] | None
     event_ms: float | None
     error: str | None
+    foresight: str | None
 
 
 class _File(Strict):
@@ -79,15 +83,34 @@ class Entry:
         write_atomic(path, f'{head},\n "rows": [\n  {lines}\n ]\n}}\n')
 
 
-def entry_of(place: Place, rows: Sequence[tuple[WorldSet, pl.DataFrame]]) -> Entry:
-    """The entry of a policy with these rows."""
+class Source(NamedTuple):
+    """The text of the file of a policy and its hash; "" for one of our tables."""
+
+    text: str
+    sha256: str
+
+
+def source_of(place: Place) -> Source:
+    """The source of a policy as it is now; InputError where it is no text."""
     folder, policy = place
-    source, digest = "", ""
-    if is_file_spec(policy):
+    if not is_file_spec(policy):
+        return Source("", "")
+    try:
         content = _file_of(folder, policy).read_bytes()
-        source, digest = parsed(policy, content, bytes.decode, "write it in UTF-8"), _digest(content)
+    except OSError as error:
+        raise InputError(Problem(policy, f"cannot be read: {error.strerror}", advice=_UNCHANGED)) from error
+    return Source(parsed(policy, content, bytes.decode, "write it in UTF-8"), _digest(content))
+
+
+def entry_of(place: Place, source: Source, rows: Sequence[tuple[WorldSet, pl.DataFrame]]) -> Entry:
+    """The entry of a policy with these rows, given its source before they were computed.
+
+    InputError where that is another now: nobody knows which of them ran.
+    """
+    if source_of(place) != source:
+        raise InputError(Problem(place[1], "changed while it was run", "must stay as it is", _UNCHANGED))
     table = pl.concat(found.select(pl.lit(each.name).alias("set"), pl.all()) for each, found in rows)
-    return Entry(policy, source, digest, versions(), {each.name: each.stamp for each, _ in rows}, table)
+    return Entry(place[1], *source, versions(), {each.name: each.stamp for each, _ in rows}, table)
 
 
 def _digest(content: bytes) -> str:
@@ -99,12 +122,13 @@ def _file_of(folder: Path, policy: str) -> Path:
 
 
 def versions() -> dict[str, str]:
-    """What computes results here: the package, the sources of its kernels, Python and the machine."""
+    """What computes results here: the package, the sources of its kernels, libraries, Python and the machine."""
     kernels = Path(str(files("joulewise") / "kernels"))
     digest = _digest("".join(map(sha256_of, sorted(kernels.rglob("*.py")))).encode())
     return {
         "joulewise": __version__,
         "kernels": digest[:16],
+        **{name: version(name) for name in _LIBRARIES},
         "python": platform.python_version(),
         "machine": platform.machine(),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from joulewise.study.answers.results import Results
+from joulewise.study.arena.foresight import NOT_LOOKED
 
 N_SLICES = 8
 _DAY_S = 86_400.0
@@ -14,22 +15,27 @@ RUN = ("policy", "world", "trial")
 ROWS = pl.Schema({
     "policy": pl.String(), "world": pl.String(), "trial": pl.Int64(), "utility": pl.Float64(),
     "utility_bound": pl.Float64(), "slices": pl.List(pl.Float64), "event_ms": pl.Float64(), "error": pl.String(),
+    "foresight": pl.String(),
 })  # fmt: skip
 """The columns: `slices` are the percent of the bound that were earned in each three hours of the day, `event_ms` what a
-mapping event took, and `error` why there is no result."""
+mapping event took, `error` why there is no result, and `foresight` what was decided by what was still to come, of one
+trial of each world.
+"""
 OF_COMPUTER = "event_ms"
 """The column that measures the computer."""
 _EARNED = "utility_cumulative"
 
 
-def rows_of(results: Results) -> pl.DataFrame:
-    """The rows of results of a set."""
+def rows_of(results: Results, foresight: pl.DataFrame = NOT_LOOKED) -> pl.DataFrame:
+    """The rows of results of a set, with the foresight that was found."""
     kind = results.study.kind
     (table,) = (column.table for column in kind.columns if column.name == _EARNED)
     there = results.runs.lazy()
     missing = [pl.lit(None).alias(name) for name in _CAME_OUT if name not in results.columns]
     earned = results.details(table).lazy().group_by("run").agg(slices=_gains(results, table))
-    rows = there.with_columns(missing).join(earned, on="run", how="left", maintain_order="left")
+    rows = there.with_columns(missing)
+    for found in (earned, foresight.lazy()):
+        rows = rows.join(found, on="run", how="left", maintain_order="left")
     share = pl.when(pl.col("utility_bound") > 0).then(100 / pl.col("utility_bound"))
     is_beyond = (pl.col("utility") > (1 + _ROUNDING) * pl.col("utility_bound")).fill_null(value=False)
     error = pl.when(is_beyond).then(pl.lit(_BEYOND)).otherwise("error")
@@ -37,7 +43,7 @@ def rows_of(results: Results) -> pl.DataFrame:
     return rows.select(
         policy=kind.main_axis, world="variant", trial="trial", utility=pl.when(~is_beyond).then("utility"),
         utility_bound="utility_bound", slices=pl.when(~is_beyond).then(pl.col("slices") * share),
-        event_ms=event_ms.fill_nan(None), error=error,
+        event_ms=event_ms.fill_nan(None), error=error, foresight="foresight",
     ).cast(ROWS).collect()  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from joulewise.errors import Problem, attempt, raise_if_any
+from joulewise.files import sha256_of
 from joulewise.policies.user_files import is_file_spec
 from joulewise.study.kinds.kind import Kind
 from joulewise.study.kinds.systems import built_in
@@ -34,7 +35,7 @@ STAGES: Mapping[str, Mapping[str, str]] = {JUDGING: {}, TUNING: {"seed": "11"}, 
 
 _SETS = Path(str(files(__package__) / "sets"))
 _WORLD = re.compile(r"^\[\[variant\]\]\n(?:(?!\[\[variant\]\]).*\n)*", re.MULTILINE)
-_LOG = re.compile(r'(?m)^workload\.trace = "(.+)"$')
+_LOG = re.compile(r'(?m)^workload\.trace = "(.+)"  # sha256 ([0-9a-f]{64})$')
 
 
 @dataclass(frozen=True)
@@ -83,11 +84,21 @@ class WorldSet:
         return {e.facts["name"]: e.facts["title"] for e in entries if self.kind.identity_of(e.facts["name"]) is None}
 
     def study(self, policies: Sequence[str], stage: str = JUDGING, folder: Path = Path()) -> Study:
-        """The study of these policies; `folder` is where their files are."""
+        """The study of these policies; `folder` is where their files are. InputError where a log is another file."""
+        raise_if_any(self._other_logs())
         text = self.text
         for key, value in {"policy": json.dumps(list(policies), ensure_ascii=False), **STAGES[stage]}.items():
             text = _with_value(text, key, value)
         return parse_study(text, self._file.name, folder)
+
+    def _other_logs(self) -> Iterator[Problem]:
+        """Logs that are there and are not those of the set."""
+        for name, digest in _LOG.findall(self._file.read_text(encoding="utf-8")):
+            path = _place_of_log(name)
+            if path.is_file() and (found := sha256_of(path)) != digest:
+                allowed = f"the set {self.name} is of {digest[:12]}"
+                advice = f"take the file that was meant, or let {LOGS} name another folder"
+                yield Problem(str(path), f"has the hash {found[:12]}", allowed, advice)
 
     def problems(self, policy: str, folder: Path) -> list[Problem]:
         """Why this is no policy that the set is for."""
@@ -102,8 +113,13 @@ def _with_log(world: re.Match[str]) -> str:
     log = _LOG.search(world[0])
     if log is None:
         return world[0]
-    path = Path(os.environ.get(LOGS, "")) / log[1]
+    path = _place_of_log(log[1])
     return world[0].replace(f'"{log[1]}"', json.dumps(str(path.resolve()))) if path.is_file() else ""
+
+
+def _place_of_log(name: str) -> Path:
+    """Where a log is looked for."""
+    return Path(os.environ.get(LOGS, "")) / name
 
 
 def _with_value(text: str, key: str, value: str) -> str:

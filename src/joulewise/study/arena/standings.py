@@ -14,7 +14,7 @@ from joulewise.study.answers import inference, statistics
 from joulewise.study.answers.inference import ALPHA
 from joulewise.study.arena.rows import RUN
 
-SHARE = "share"
+SHARE, FORESIGHT = "share", "foresight"
 _SAME = 1e-6
 _DIGITS = 9
 """Percentage points are compared to so many: what rounding leaves is no spread."""
@@ -33,8 +33,9 @@ class Standings:
         return self.rows["world"].unique(maintain_order=True).to_list()
 
     def in_world(self, world: str) -> Standings:
-        """How policies stand in one world."""
-        return replace(self, rows=self.rows.filter(pl.col("world") == world))
+        """How policies stand in one world; one that knows the future of any has no place."""
+        known = pl.col(FORESIGHT).drop_nulls().first().over("policy")
+        return replace(self, rows=self.rows.with_columns(known).filter(pl.col("world") == world))
 
     @cached_property
     def failed(self) -> pl.DataFrame:
@@ -44,18 +45,22 @@ class Standings:
     @cached_property
     def table(self) -> pl.DataFrame:
         """A row for each policy, those with all results first, by their share: `policy`, `share` of the bound in
-        percent, its 95 % interval `low` and `high`, `first` and `last` place, `event_ms`, and `n_failed` of `n`.
+        percent, its 95 % interval `low` and `high`, `first` and `last` place, `event_ms`, `n_failed` of `n`, and the
+        first `foresight` found, if there is any.
 
-        All is of the results that there are. Only policies with all results have places: 1 and 3 say that one policy
-        at most is better for sure, and so on, all pairs of policies together with 95 % (Holm).
+        All is of the results that there are. Only policies with all results and no foresight have places: 1 and 3 say
+        that one policy at most is better for sure, and so on, all pairs of policies together with 95 % (Holm).
         """
         counts = self.rows.group_by("policy", maintain_order=True).agg(
-            event_ms=pl.col("event_ms").mean(), n_failed=self._share.is_null().sum(), n=pl.len()
+            event_ms=pl.col("event_ms").mean(),
+            n_failed=self._share.is_null().sum(),
+            n=pl.len(),
+            foresight=pl.col(FORESIGHT).drop_nulls().first(),
         )
         means = statistics.summary(self._by_trial, ["policy"], [SHARE]).drop("metric", "n")
         found = counts.join(means.rename({"mean": SHARE}), on="policy", how="left", maintain_order="left")
         told = found.join(self._places, on="policy", how="left", maintain_order="left")
-        order = [pl.col("n_failed") == 0, SHARE]
+        order = [pl.col(FORESIGHT).is_null(), pl.col("n_failed") == 0, SHARE]
         return told.sort(order, descending=True, nulls_last=True, maintain_order=True)
 
     @property
@@ -88,8 +93,9 @@ class Standings:
 
     @property
     def _places(self) -> pl.DataFrame:
-        """The first and last place of each policy that has all results."""
-        whole = self.rows.filter(self._share.is_not_null().all().over("policy"))
+        """The first and last place of each policy that has all results and no foresight."""
+        is_placed = self._share.is_not_null() & pl.col(FORESIGHT).is_null()
+        whole = self.rows.filter(is_placed.all().over("policy"))
         wide = replace(self, rows=whole)._by_trial.pivot("trial", index="policy", values=SHARE)
         first, last = _places(wide.drop("policy").to_numpy())
         return wide.select("policy", first=first, last=last)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from joulewise.check.jobs.allocation import check_jobs
 from joulewise.model.clusters import Clusters, JobTypes
-from joulewise.model.jobs import NO_OUTAGES, Jobs, JobWorld, Label, NodeOutages
+from joulewise.model.jobs import NO_OUTAGES, JobAllocation, Jobs, JobWorld, Label, NodeOutages
 from joulewise.model.supply import NO_LIMITS, Supply
 from joulewise.model.utility import UtilityShapes, constant, linear, step
 from joulewise.model.workload import Workload
@@ -21,6 +21,7 @@ from joulewise.policies.jobs.heuristic import find_job_policy
 from joulewise.rng import generator
 from joulewise.simulate.jobs.run import JobOutcome, simulate_jobs
 from joulewise.simulate.jobs.scheduler import Scheduler
+from joulewise.study.jobs.foresight import foresight
 from joulewise.study.kinds.conformance import PolicyCheck, Trial, held_against_all, other_names
 
 _SIZES = (1, 2, 5, 20, 100)
@@ -85,6 +86,15 @@ class JobTrial(Trial):
         labels = {name: replace(label, codes=label.codes[order]) for name, label in jobs.labels.items()}
         return self._with(replace(jobs, work=jobs.work.some(order), labels=labels))
 
+    def foresight(self, part: float) -> str:
+        """What starts otherwise if another future comes after a part of the jobs, or nothing."""
+
+        def decide(world: JobWorld) -> JobAllocation:
+            allocation: JobAllocation = replace(self, world=world).again().allocation
+            return allocation
+
+        return foresight(self.world, self.outcome.allocation, part, decide)
+
     def arrival_s(self) -> NDArray[Any]:
         """When the jobs arrive."""
         return np.asarray(self.world.jobs.work.arrival_s)
@@ -112,6 +122,21 @@ class JobTrial(Trial):
         return bool(self.outcome.allocation.used.any())
 
 
+def unlike(world: JobWorld) -> JobWorld:
+    """The same world, where each job is of a type of its own, as those of logs are."""
+    types, work = world.types, world.jobs.work
+    n = np.diff(types.first)[work.task_type]
+    first = np.concatenate(([0], np.cumsum(n)))
+    rows = np.repeat(types.first[work.task_type] - first[:-1], n) + np.arange(first[-1])
+    columns = ("cluster", "pstate", "nodes", "time_s", "planned_s", "power_w")
+    own = replace(types, first=first, **{name: getattr(types, name)[rows] for name in columns})
+    return replace(
+        world,
+        types=own,
+        jobs=replace(world.jobs, work=replace(work, task_type=np.arange(work.n_tasks, dtype=np.int32))),
+    )
+
+
 def trials(spec: str, folder: Path) -> Iterator[JobTrial]:
     """The trials of a policy, from small to large; InputError when there is no such policy."""
     policy = find_job_policy(spec, "check-policy", folder)
@@ -124,6 +149,7 @@ def trials(spec: str, folder: Path) -> Iterator[JobTrial]:
     yield JobTrial("20 jobs, a power cap", policy, small_job_world(20, cap), Scheduler(policy))
     yield JobTrial("20 jobs, nodes that fail", policy, small_job_world(20, outages=_outages()), Scheduler(policy))
     yield JobTrial("20 jobs, some suspended", policy, small_job_world(20), Scheduler(policy, preempts=True))
+    yield JobTrial("20 jobs, all unlike", policy, unlike(small_job_world(20)), Scheduler(policy))
     yield JobTrial(f"{_LARGEST} jobs", policy, small_job_world(_LARGEST), Scheduler(policy))
 
 

@@ -48,6 +48,7 @@ from joulewise.units import count, noun
 if TYPE_CHECKING:
     import polars as pl
 
+    from joulewise.model.jobs import JobAllocation, JobWorld
     from joulewise.optimise.bounds import BoundKind
     from joulewise.simulate.jobs.run import JobOutcome
     from joulewise.simulate.jobs.scheduler import Scheduler
@@ -56,6 +57,10 @@ if TYPE_CHECKING:
 _RUN_S, _JOB_S, _READ_S = 0.02, 8e-6, 5e-6
 _CROWDED_S = {"greedy": 0.0, "in-order": 6e-9, "in-queues": 1.5e-8, "at-random": 5e-8, "assigned": 1e-7}
 """What a job of a generated day takes beside, for each that comes: by rule, as nothing that waits is dropped."""
+_PYTHON_S, _PYTHON_CROWDED_S = 4e-4, 1.5e-6
+"""The same of a policy in plain Python."""
+_DAY_BOUND_S = 0.35
+"""What the bound of a generated day takes at least."""
 _KEPT_BYTES, _JOB_BYTES, _PROOF_BYTES = 60_000, 50, 20_000
 _HELD_BYTES = 1_000
 """What a job takes in memory at most."""
@@ -127,7 +132,7 @@ class JobsKind(Kind):
         n_jobs = self.task_counts(missing, folder)
         worlds = {run.world_key: run for run in missing}
         new = [worlds[key] for key, _ in store.unproven([(run.world_key, run.bound) for run in worlds.values()])]
-        bounds_s = sum(_bound_s(n_jobs[run.key]) for run in new if run.bound != TRIVIAL)
+        bounds_s = sum(_bound_s(run.point.workload, n_jobs[run.key]) for run in new if run.bound != TRIVIAL)
         reading_s = _READ_S * sum(n_jobs[run.key] for run in worlds.values())
         return bounds_s + reading_s + sum(_run_s(run.point, n_jobs[run.key], folder) for run in missing)
 
@@ -152,7 +157,7 @@ class JobsKind(Kind):
 
         scene: Scene = case.world
         scheduler = scheduler_of(case.run.point.workload, case.decision)
-        outcome = _simulated(case)
+        outcome = _simulated(case, scene.world)
         broken = check_jobs(scene.world, outcome.allocation, scheduler)
         if broken:
             raise JoulewiseError(f"the allocation breaks {count(len(broken), 'rule')}; the first: {broken[0]}")
@@ -170,6 +175,16 @@ class JobsKind(Kind):
         allocation = job_tables.allocation_of(tables[JOBS], tables.get(PIECES))
         for name, value in recompute_jobs(case.world.world, allocation).items():
             yield from differs(f"runs: {name}, job by job", row[name], value)
+
+    def foresight(self, case: Case, tables: Tables, part: float) -> str:
+        """What started otherwise than if another future came after a part of the jobs, or nothing."""
+        from joulewise.study.jobs.foresight import foresight
+
+        def decide(world: JobWorld) -> JobAllocation:
+            return _simulated(case, world).allocation
+
+        allocation = job_tables.allocation_of(tables[JOBS], tables.get(PIECES))
+        return foresight(case.world.world, allocation, part, decide)
 
     def sentences(self, runs: pl.DataFrame, _axes: Sequence[str]) -> Iterator[str]:
         """Which bound says what is possible, where utility comes from, and jobs that no cluster can run."""
@@ -197,14 +212,16 @@ def _most(runs: pl.DataFrame, column: str) -> int:
 
 def _run_s(point: Point, n_jobs: float, folder: Path) -> float:
     """How long a run takes, without the bound of its world."""
-    rule = job_policy_of(point.decision.parameters.policy, folder).rule
-    crowded_s = _CROWDED_S[rule] * n_jobs if point.workload.source == PARALLEL_DAY else 0.0
-    return _RUN_S + n_jobs * (_JOB_S + crowded_s)
+    policy = job_policy_of(point.decision.parameters.policy, folder)
+    is_python = policy.own is not None and not policy.own.is_compiled
+    job_s, crowded_s = (_PYTHON_S, _PYTHON_CROWDED_S) if is_python else (_JOB_S, _CROWDED_S[policy.rule])
+    return _RUN_S + n_jobs * (job_s + (crowded_s * n_jobs if point.workload.source == PARALLEL_DAY else 0.0))
 
 
-def _bound_s(n_jobs: float) -> float:
-    """How long the bound of a world takes: few jobs have more prices to look at for each."""
-    return max(0.2 * math.pow(n_jobs / 1000, 0.45), 5e-5 * n_jobs)
+def _bound_s(workload: Part, n_jobs: float) -> float:
+    """How long the bound of a world takes: few jobs have more prices to look at for each, and days many options."""
+    least_s = _DAY_BOUND_S if workload.source == PARALLEL_DAY else 0.2 * math.pow(n_jobs / 1000, 0.45)
+    return max(least_s, 5e-5 * n_jobs)
 
 
 def scheduler_of(workload: Part, scheduler: Scheduler) -> Scheduler:
@@ -226,11 +243,11 @@ def _check_fit(parts: WorldParts, schedulers: Sequence[Scheduler], asked: Candid
     raise_if_any(dict.fromkeys(problem for scheduler in wanted for problem in job_misfits(world, scheduler)))
 
 
-def _simulated(case: Case) -> JobOutcome:
+def _simulated(case: Case, world: JobWorld) -> JobOutcome:
     from joulewise.simulate.jobs.run import simulate_jobs
 
     scheduler = scheduler_of(case.run.point.workload, case.decision)
-    return simulate_jobs(case.world.world, scheduler, case.run.seed, case.run.trial)
+    return simulate_jobs(world, scheduler, case.run.seed, case.run.trial)
 
 
 def columns_of(outcome: JobOutcome, bound: float) -> dict[str, Any]:

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.errors import InputError
-from joulewise.policies.own import TIME_LIMIT_S
+from joulewise.policies.time_limit import TIME_LIMIT_S
+from joulewise.study.kinds.foresight import PARTS
 
 _EVENTS_OF_A_DAY = 1440
 
@@ -78,6 +79,10 @@ class Trial(ABC):
     @abstractmethod
     def listed(self, order: NDArray[Any]) -> Trial:
         """The policy in the same world with the work in this order, which is one of arrival."""
+
+    @abstractmethod
+    def foresight(self, part: float) -> str:
+        """What starts otherwise if another future comes after a part of the work, or nothing."""
 
     @abstractmethod
     def arrival_s(self) -> NDArray[Any]:
@@ -162,6 +167,10 @@ def _sees_no_order(trial: Trial) -> str:
     return ""
 
 
+def _looks_not_ahead(trial: Trial) -> str:
+    return next(filter(None, map(trial.foresight, PARTS)), "")
+
+
 def _leaves_inputs(trial: Trial) -> str:
     arrays = arrays_of(trial.parts())
     before = [array.tobytes() for array in arrays]
@@ -197,6 +206,7 @@ CHECKS = {
     "stateless": Check("nothing is kept from run to run", _keeps_nothing),
     "names": Check("names do not matter", _sees_no_names),
     "order": Check("the order in which those are listed that arrive together does not matter", _sees_no_order, True),
+    "causal": Check("what is still to come decides nothing", _looks_not_ahead),
     "inputs": Check("worlds stay as they are", _leaves_inputs),
     "works": Check("some work is done", _does_something),
     "quiet": Check("nothing is printed", _is_quiet),

@@ -227,6 +227,10 @@ class Kind(ABC):
         """What does not hold of a run whose columns and detail tables come out, by code of its own; and notes."""
         return iter(())
 
+    def foresight(self, case: Case, tables: Tables, part: float) -> str:
+        """What a run with these tables decided by what was still to come after a part of the work, or nothing."""
+        raise NotImplementedError
+
     # --- words -------------------------------------------------------------------------------------------------------
 
     def titles(self, decisions: Sequence[Part], folder: Path) -> dict[str, dict[str, str]]:  # noqa: ARG002 - likewise

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.check.tasks.allocation import check_allocation
-from joulewise.model.allocation import Status
+from joulewise.model.allocation import Allocation, Status
 from joulewise.model.supply import Supply
 from joulewise.model.system import System
 from joulewise.model.utility import UtilityShapes, constant, linear, step
@@ -24,6 +24,7 @@ from joulewise.rng import generator
 from joulewise.simulate.tasks.manager import Manager
 from joulewise.simulate.tasks.serial import Outcome, simulate
 from joulewise.study.kinds.conformance import PolicyCheck, Trial, held_against_all, other_names
+from joulewise.study.tasks.foresight import foresight
 
 _SIZES = (1, 2, 5, 20, 100)
 _LARGEST = 400
@@ -81,6 +82,15 @@ class TaskTrial(Trial):
         """The policy in the same world with its tasks in another order."""
         return self._with(self.world.workload.some(order))
 
+    def foresight(self, part: float) -> str:
+        """What starts otherwise if another future comes after a part of the tasks, or nothing."""
+
+        def decide(world: World) -> Allocation:
+            allocation: Allocation = replace(self, world=world).again().allocation
+            return allocation
+
+        return foresight(self.world, self.outcome.allocation, part, decide)
+
     def arrival_s(self) -> NDArray[Any]:
         """When the tasks arrive."""
         return np.asarray(self.world.workload.arrival_s)
@@ -97,6 +107,12 @@ class TaskTrial(Trial):
         return bool((self.outcome.allocation.status == Status.RAN).any())
 
 
+def uncertain(world: World) -> World:
+    """The same world, where tasks take half to twice as long as they are estimated to."""
+    stretch = generator(0, "study.tasks.conformance", "stretch").uniform(0.5, 2.0, world.workload.n_tasks)
+    return replace(world, workload=replace(world.workload, stretch=stretch))
+
+
 def trials(spec: str, folder: Path) -> Iterator[TaskTrial]:
     """The trials of a policy, from small to large; InputError when there is no such policy."""
     policy = find_policy(spec, "check-policy", folder)
@@ -110,6 +126,7 @@ def trials(spec: str, folder: Path) -> Iterator[TaskTrial]:
         capped = Supply(cap_w=np.array([400.0]))
         yield TaskTrial("20 tasks, a power cap", policy, small_world(20, capped), Manager(policy))
         yield TaskTrial("20 tasks, machines that fail", policy, small_world(20, outages=4), Manager(policy))
+        yield TaskTrial("20 tasks, times uncertain", policy, uncertain(small_world(20)), Manager(policy))
         given = Manager(policy, mapping_time="given", mapping_model=(5.0, 0.0, 0.0))
         yield TaskTrial("5 tasks, events with nobody waiting", policy, small_world(5), given)
     yield TaskTrial(f"{_LARGEST} tasks", policy, small_world(_LARGEST), Manager(policy, 0.5))

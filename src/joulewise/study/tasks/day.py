@@ -197,6 +197,16 @@ class ManagedKind(Kind):
         for name, value in recompute(world, allocation).items():
             yield from differs(f"runs: {name}, task by task", row[name], value)
 
+    def foresight(self, case: Case, tables: Tables, part: float) -> str:
+        """What started otherwise than if another future came after a part of the tasks, or nothing."""
+        from joulewise.simulate.tasks.serial import simulate
+        from joulewise.study.tasks.foresight import foresight
+
+        def decide(world: World) -> Allocation:
+            return simulate(world, case.decision, case.run.seed, case.run.trial).allocation
+
+        return foresight(case.world, details.allocation_of(tables), part, decide)
+
     def sentences(self, runs: pl.DataFrame, _axes: Sequence[str]) -> Iterator[str]:
         """Which bound says what is possible."""
         return of_bounds(runs, "tasks")
