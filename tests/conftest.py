@@ -65,7 +65,7 @@ def pytest_make_collect_report(
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Long tests start first, those that use the largest kernels last: the smoke run compiles them meanwhile.
+    """Long tests start first, those that use the largest kernels last: benchmarks compile them meanwhile.
 
     What takes too long for every day is not there at all without `--thorough`.
     """

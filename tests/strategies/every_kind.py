@@ -64,8 +64,9 @@ def made(name: str) -> Results:
     with Path(os.environ[SHARED], f"{name}.lock").open("w") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
         if not shared.exists():
-            shared.mkdir()
-            _run(name, shared)
+            results = _run(name, folder)
+            shutil.copytree(folder, shared)
+            return results
     shutil.copytree(shared, folder, dirs_exist_ok=True)
     return open_results(folder / "results")
 
