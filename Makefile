@@ -23,7 +23,7 @@ help: ## show this list
 demo: $(READY) ## run the bundled study and say where the report is
 	$(BIN)/joulewise run src/joulewise/examples/demo.toml
 
-test: ready ## all tests; lint, types, docs and a smoke run of the benchmarks are among them
+test: ready ## all tests; lint, types, docs and the short parts of the benchmarks are among them
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 thorough: ready ## everything at length: 100 random cases of each property, and the tests that take minutes

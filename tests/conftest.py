@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
 import shutil
 import signal
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -51,8 +53,19 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.update(QUICKLY_COMPILED)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """One worker at a time imports a module of tests; the others load the bytecode of all that it imported first."""
+    with Path(__file__).open() as turn:
+        if isinstance(collector, pytest.Module):
+            fcntl.flock(turn, fcntl.LOCK_EX)
+        return (yield)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Long tests start first, those that use the largest kernels last: the smoke run compiles them meanwhile.
+    """Long tests start first, those that use the largest kernels last: benchmarks compile them meanwhile.
 
     What takes too long for every day is not there at all without `--thorough`.
     """
@@ -61,6 +74,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("thorough")]
     items.sort(key=lambda item: (item.get_closest_marker("first") is None, "simulate" in item.path.parts))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _share(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Where there are several workers, let them share what `every_kind` makes."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        os.environ["JOULEWISE_TESTS_SHARE"] = str(tmp_path_factory.getbasetemp().parent)
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import atexit
+import fcntl
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -47,12 +49,30 @@ TEXTS = {
 }
 """A study of every kind, by a name of ours."""
 
+SHARED = "JOULEWISE_TESTS_SHARE"
+"""The variable that names the folder in which the workers of one run of tests share what each of them would make."""
+
 
 @cache
 def made(name: str) -> Results:
     """The results of a study of TEXTS, made once and to be read only; its files are in the folder above."""
     folder = Path(mkdtemp())
     atexit.register(shutil.rmtree, folder)
+    if SHARED not in os.environ:
+        return _run(name, folder)
+    shared = Path(os.environ[SHARED], name)
+    with Path(os.environ[SHARED], f"{name}.lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        if not shared.exists():
+            results = _run(name, folder)
+            shutil.copytree(folder, shared)
+            return results
+    shutil.copytree(shared, folder, dirs_exist_ok=True)
+    return open_results(folder / "results")
+
+
+def _run(name: str, folder: Path) -> Results:
+    """Make a study of TEXTS there."""
     (folder / "log.swf").write_text(LOG)
     study = parse_study(TEXTS[name], "study.toml", folder, check_inputs=True)
     results = run_study(study, folder / "results", 1)

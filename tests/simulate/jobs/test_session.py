@@ -54,7 +54,7 @@ WORLDS = st.one_of(
 
 
 @st.composite
-def switches(draw: st.DrawFn, world: JobWorld) -> dict[str, Any]:
+def switches(draw: st.DrawFn, world: JobWorld, nodes: tuple[str, ...]) -> dict[str, Any]:
     """Switches of a scheduler that mean something whoever decides."""
     return {
         "mapping_interval_s": draw(st.sampled_from((math.inf, math.inf, 7.0))),
@@ -64,7 +64,7 @@ def switches(draw: st.DrawFn, world: JobWorld) -> dict[str, Any]:
         if math.isfinite(world.supply.budget_j)
         else "none",
         "overrun": draw(st.sampled_from(("raise", "kill", "unaware"))),
-        "nodes": draw(st.sampled_from(("counted", "counted", "pinned"))),
+        "nodes": draw(st.sampled_from(nodes)),
         "preempts": draw(st.sampled_from((False, False, True))),
         "restart_s": 1.0,
     }
@@ -80,11 +80,23 @@ def scheduler_of(world: JobWorld, policy: JobPolicy, how: dict[str, Any]) -> Sch
     return scheduler
 
 
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        ("counted",),
+        pytest.param(
+            ("counted", "pinned"), marks=pytest.mark.thorough("compiles the engine of jobs once more, for named nodes")
+        ),
+    ],
+    ids=["counted", "pinned"],
+)
 @pytest.mark.parametrize("name", OWN)
 @given(data=st.data(), world=WORLDS)
-def test_a_built_in_policy_by_hand_is_that_policy(name: str, data: st.DataObject, world: JobWorld) -> None:
+def test_a_built_in_policy_by_hand_is_that_policy(
+    name: str, nodes: tuple[str, ...], data: st.DataObject, world: JobWorld
+) -> None:
     """Budgets, caps, outages, overruns, dropping, pins and preemption mean the same to who starts from outside."""
-    how = data.draw(switches(world))
+    how = data.draw(switches(world, nodes))
     expected = JobEngine(world, scheduler_of(world, JOB_POLICIES[name], how))
     expected.run(world.jobs.work.end_s)
     scheduler = scheduler_of(world, OWN[name], how)

@@ -82,7 +82,9 @@ def test_runs_fail_alone_on_workers_and_the_others_are_verified(folder: Path) ->
     assert {problem for verdict in verdicts for problem in verdict.problems if "failed" not in problem} == set()
 
 
-@pytest.mark.parametrize("name", ["greedy_fit", "compiled"])
+@pytest.mark.parametrize(
+    "name", ["greedy_fit", pytest.param("compiled", marks=pytest.mark.thorough("compiles what other tests do not use"))]
+)
 def test_a_policy_that_conforms_passes_all_checks(name: str, folder: Path) -> None:
     found = list(check_policy(f"mine.py:{name}", folder))
     assert [check.check for check in found if not check.passed] == []
