@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from joulewise.check.jobs.allocation import check_jobs
 from joulewise.errors import InputError
 from joulewise.model import linear
-from joulewise.model.jobs import Fate, Jobs, JobWorld
+from joulewise.model.jobs import Fate, JobAllocation, Jobs, JobWorld
 from joulewise.model.supply import Supply
 from joulewise.policies.jobs.own import own_job_policy
 from joulewise.policies.jobs.policy import JobPolicy
@@ -80,6 +80,16 @@ def scheduler_of(world: JobWorld, policy: JobPolicy, how: dict[str, Any]) -> Sch
     return scheduler
 
 
+def started(world: JobWorld, scheduler: Scheduler) -> JobAllocation | None:
+    """What a policy by hand does; None where it is told that it lets all jobs wait for ever."""
+    try:
+        return simulate_jobs(world, scheduler).allocation
+    except InputError as error:
+        if "nothing runs" in str(error):
+            return None
+        raise
+
+
 @pytest.mark.parametrize(
     "nodes",
     [
@@ -100,10 +110,29 @@ def test_a_built_in_policy_by_hand_is_that_policy(
     expected = JobEngine(world, scheduler_of(world, JOB_POLICIES[name], how))
     expected.run(world.jobs.work.end_s)
     scheduler = scheduler_of(world, OWN[name], how)
-    found = simulate_jobs(world, scheduler).allocation
+    found = started(world, scheduler)
+    if found is None:
+        assert not np.isfinite(expected.allocation().start_s).any()
+        return
     for column in COLUMNS:
         np.testing.assert_array_equal(getattr(found, column), getattr(expected.allocation(), column), column)
     assert check_jobs(world, found, scheduler) == []
+
+
+@pytest.mark.parametrize("policy", [JOB_POLICIES["easy"], OWN["easy"]], ids=["built in", "by hand"])
+def test_who_comes_between_polls_is_mapped_though_nothing_moves(policy: JobPolicy) -> None:
+    """The first job needs nodes that never come back; the second comes after the poll that found that."""
+    lost = outages_of([(0, 2, 0.0, math.inf, False, 0.5)])
+    world = trace_world([(0, 4, 2), (8, 1, 2)], 4, lost)
+    found = simulate_jobs(world, Scheduler(policy, mapping_interval_s=7.0)).allocation
+    np.testing.assert_array_equal(found.start_s, [math.nan, 14.0])
+
+
+@pytest.mark.parametrize("policy", [JOB_POLICIES["fcfs"], OWN["fcfs"]], ids=["built in", "by hand"])
+def test_who_comes_first_between_polls_is_mapped(policy: JobPolicy) -> None:
+    """There has been no event before."""
+    found = simulate_jobs(trace_world([(1, 1, 1)]), Scheduler(policy, mapping_interval_s=7.0)).allocation
+    assert found.start_s.tolist() == [7.0]
 
 
 def test_held_nodes_stay_held_where_the_commitment_says_so() -> None:

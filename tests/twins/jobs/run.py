@@ -142,6 +142,8 @@ class Twin:
             self.admit()
             if self.queue and self.is_time_to_map():
                 self.map()
+            else:
+                self.is_stuck = False
         return self
 
     @property

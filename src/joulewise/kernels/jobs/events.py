@@ -117,7 +117,10 @@ def is_time_to_map(rules, site, now_s):
 
 @shared
 def open_next(run, now_s, is_stuck, latest_s):
-    """Let things happen up to the next event that has jobs to map; returns its instant, inf if none is in time."""
+    """Let things happen up to the next event that has jobs to map; returns its instant, inf if none is in time.
+
+    Whatever happens on the way may move what was stuck.
+    """
     rules, book, site = run.rules, run.book, run.site
     if site.counts[OPENED] == 0:
         open_cap(run.limits, book, run.until_s)
@@ -138,6 +141,7 @@ def open_next(run, now_s, is_stuck, latest_s):
         admit_ready(run, now_s)
         if is_time_to_map(rules, site, now_s) and n_waiting(run) > 0:
             break
+        is_stuck = False
     if rules.interval_s < np.inf:
         site.counts[EVENT] = event_at_or_after(now_s, rules.interval_s)
     if rules.is_unaware:
