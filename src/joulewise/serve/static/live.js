@@ -1,6 +1,4 @@
 // Draws the figures of a page, follows clicks on them, and asks the twin anew when something is moved.
-"use strict";
-
 const views = new Map();
 let vega;
 
