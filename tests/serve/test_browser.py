@@ -21,7 +21,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 FEW = ("facility", "front", "profit")
-WAIT_MS = 60_000
+WAIT_MS, STEP_MS = 60_000, 50
+_DRAWN = """[...document.querySelectorAll('.plot')].every(
+    (plot) => plot.closest('details:not([open])') || plot.querySelector('svg'))"""
 
 
 class Visitor:
@@ -46,9 +48,16 @@ class Visitor:
         self.drawn()
 
     def drawn(self) -> None:
-        self.page.wait_for_function(
-            "[...document.querySelectorAll('.plot')].every((p) => p.closest('details:not([open])') || p.querySelector('svg'))"
-        )
+        """Wait until every figure is drawn that is not behind a fold."""
+        self.until(_DRAWN)
+
+    def until(self, holds: str) -> None:
+        """Wait for something to hold; asked by us, as the page may evaluate no text."""
+        for _ in range(WAIT_MS // STEP_MS):
+            if self.page.evaluate(holds):
+                return
+            self.page.wait_for_timeout(STEP_MS)
+        raise AssertionError(f"never: {holds}")
 
     def is_narrow(self) -> bool:
         """Whether nothing is wider than the window."""
@@ -62,8 +71,10 @@ def visiting(folder: Path, **options: Any) -> Iterator[Visitor]:
 
     with serving(folder) as base, sync_playwright() as play:
         browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield Visitor(browser.new_context(**options).new_page(), base)
-        browser.close()
+        try:
+            yield Visitor(browser.new_context(**options).new_page(), base)
+        finally:
+            browser.close()
 
 
 def serious(visitor: Visitor) -> list[str]:
@@ -89,14 +100,14 @@ def test_people_look_move_and_click() -> None:
         visitor.visit("/studies/profit/profit")
         assert f"{stored['profit_per_s']:.4g} per second" in page.locator("#answer").inner_text()
         page.locator("#wish-pue").fill("2")
-        page.wait_for_url("**pue=2**")
-        page.wait_for_function("document.getElementById('answer').innerText.includes('goes from')")
+        visitor.until("location.search.includes('pue=2')")
+        visitor.until("document.getElementById('answer').innerText.includes('goes from')")
         told = page.locator("#answer strong").first.inner_text()
-        again = served(*FEW).get("/api/studies/profit/profit?pue=2").json()
+        again = page.request.get(visitor.base + "/api/studies/profit/profit?pue=2").json()
         assert told == again["blocks"][0]["lines"][0]["lead"]
         visitor.visit("/studies/front/front")
         page.locator("#figure-front-plane .plot path[aria-roledescription='point']").first.click()
-        page.wait_for_url("**at=**")
+        visitor.until("location.search.includes('at=')")
         visitor.drawn()
         assert visitor.troubles == []
 

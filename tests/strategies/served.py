@@ -62,8 +62,11 @@ def serving(folder: Path, desk: Desk | None = None) -> Iterator[str]:
     running = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
     thread = threading.Thread(target=running.run, kwargs={"sockets": [made]})
     thread.start()
-    yield server.address_of(made, "127.0.0.1", "").rstrip("/")
-    running.should_exit = True
-    thread.join()
-    made.close()
-    app.state.bench.close()
+    try:
+        yield server.address_of(made, "127.0.0.1", "").rstrip("/")
+    finally:
+        running.should_exit = True
+        running.force_exit = True
+        thread.join()
+        made.close()
+        app.state.bench.close()
