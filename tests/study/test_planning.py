@@ -121,14 +121,14 @@ OTHERS = {
 @pytest.mark.parametrize(
     ("text", "pinned"),
     [
-        (TEXT, "5856c4f3cfeee4f1"),
-        (TEXT + "preempts = [true, false]", "4ab9c89a1b7b1320"),
-        (TEXT + "[tune]\ntrials = 3", "e8a83435107c9051"),
-        (TEXT + '[[variant]]\nname = "a"\n[[variant]]\nname = "b"\nworkload.tasks_per_day = 160', "497f4e79331ca2a2"),
-        (OTHER + OTHERS["jobs"], "59191dbbc9246bee"),
-        (OTHER + OTHERS["bags"], "cc7f304a0e0266a5"),
-        (OTHER + OTHERS["assignments"], "2f6089b770084204"),
-        (OTHER + OTHERS["facility"], "f8bddb4ed10ab868"),
+        (TEXT, "c7d44691abf5f971"),
+        (TEXT + "preempts = [true, false]", "5c05dff8747eb680"),
+        (TEXT + "[tune]\ntrials = 3", "1bf91d039acc77f0"),
+        (TEXT + '[[variant]]\nname = "a"\n[[variant]]\nname = "b"\nworkload.tasks_per_day = 160', "3356a3646cb2f03e"),
+        (OTHER + OTHERS["jobs"], "4525eb1d7a59b0ca"),
+        (OTHER + OTHERS["bags"], "ba7c404bb3a57167"),
+        (OTHER + OTHERS["assignments"], "acb92da7c8a441b0"),
+        (OTHER + OTHERS["facility"], "6695330e8f119076"),
     ],
     ids=["tasks", "pieces", "tuning", "variants", *OTHERS],
 )
