@@ -111,6 +111,7 @@ class _Client:
     """Somebody who moves sliders until the end."""
 
     host: str
+    price: tuple[float, float]
     seed: int
     end_s: float
     pace_s: float
@@ -122,9 +123,9 @@ class _Client:
         line = http.client.HTTPConnection(self.host, timeout=_ALLOWED_S)
         time.sleep(float(draws.uniform(0, self.pace_s)))
         while (began_s := time.perf_counter()) < self.end_s:
-            pue, price, n = draws.uniform(1, 2), draws.uniform(0.2, 1.5), draws.integers(1, 9)
+            pue, price, n = draws.uniform(1, 2), draws.uniform(*self.price), draws.integers(1, 9)
             try:
-                _get(line, f"/api/studies/bag/profit?pue={pue:.5f}&price={price:.5f}&n-0={n}")
+                _get(line, f"/api/studies/bag/profit?pue={pue:.5f}&price={price:.6g}&n-0={n}")
             except (OSError, RuntimeError, http.client.HTTPException):
                 self.n_errors += 1
                 line.close()
@@ -135,8 +136,9 @@ class _Client:
 
 def _moved(server: Server, n: int, seconds: float, pace_s: float, seed: int) -> list[_Client]:
     """So many clients, after they moved sliders for so long."""
+    price = _prices(server)
     end_s = time.perf_counter() + seconds
-    clients = [_Client(server.host, seed * 1_000 + i, end_s, pace_s) for i in range(n)]
+    clients = [_Client(server.host, price, seed * 1_000 + i, end_s, pace_s) for i in range(n)]
     threads = [threading.Thread(target=client.move) for client in clients]
     for thread in threads:
         thread.start()
@@ -145,9 +147,11 @@ def _moved(server: Server, n: int, seconds: float, pace_s: float, seed: int) -> 
     return clients
 
 
-def _warm(server: Server) -> None:
+def _prices(server: Server) -> tuple[float, float]:
+    """The range of the slider of the price; what loads at the first answer is loaded then."""
     found = json.loads(_get(http.client.HTTPConnection(server.host, timeout=_ALLOWED_S), "/api/studies/bag/profit"))
-    assert found["blocks"]
+    (wish,) = (wish for wish in found["wishes"] if wish["key"] == "price")
+    return 1.01 * wish["low"], 0.99 * wish["high"]
 
 
 def what_if(case: Case) -> dict[str, float]:
@@ -155,7 +159,6 @@ def what_if(case: Case) -> dict[str, float]:
     with TemporaryDirectory() as name:
         _study(case, Path(name))
         with _serving(Path(name)) as server:
-            _warm(server)
             (client,) = _moved(server, 1, 2.0 if case.smoke else 20.0, 0.0, case.seed)
     assert not client.n_errors
     times_ms = 1e3 * np.array(client.times)
@@ -168,7 +171,6 @@ def load(case: Case) -> dict[str, float]:
     with TemporaryDirectory() as name:
         _study(case, Path(name))
         with _serving(Path(name)) as server:
-            _warm(server)
             _moved(server, n, seconds / 6, _PACE_S, case.seed + 1)
             before = server.memory_bytes()
             clients = _moved(server, n, seconds, _PACE_S, case.seed)
