@@ -88,7 +88,7 @@ def serve(settings: Settings, made: socket.socket, on_ready: Callable[[], object
     )
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     server = uvicorn.Server(config)
-    server.startup = _then(server.startup, on_ready)  # type: ignore[method-assign]
+    server.startup = _then(server.startup, on_ready)  # type: ignore[method-assign,assignment]
     try:
         server.run(sockets=[made])
     finally:
