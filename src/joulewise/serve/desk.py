@@ -7,7 +7,6 @@ answered once; the newest answers are kept.
 from __future__ import annotations
 
 import multiprocessing
-import os
 import pickle
 import queue
 import resource
@@ -94,11 +93,31 @@ class Desk:
                 while len(self._kept) > MOST_KEPT:
                     self._kept.popitem(last=False)
             answer.set_result(found)
+            self._warm(question)
         except BaseException as error:
             answer.set_exception(error)
         finally:
             with self._busy:
                 self._asked.pop(question, None)
+
+    def _warm(self, question: bytes) -> None:
+        """Have idle workers that never answered answer this too, so that they have loaded what it takes."""
+        idle: list[_Worker] = []
+        with suppress(queue.Empty):
+            while True:
+                idle.append(self._idle.get_nowait())
+        for worker in idle:
+            if worker.is_new:
+                threading.Thread(target=self._warmed, args=(worker, question), daemon=True).start()
+            else:
+                self._idle.put(worker)
+
+    def _warmed(self, worker: _Worker, question: bytes) -> None:
+        try:
+            with suppress(Exception):  # who asks it there will hear of it
+                worker.ask(question, self.seconds)
+        finally:
+            self._idle.put(worker)
 
     def _by_worker(self, question: bytes) -> Any:
         try:
@@ -140,6 +159,11 @@ class _Worker:
             raise answer
         return answer
 
+    @property
+    def is_new(self) -> bool:
+        """Whether it never answered."""
+        return self._process is None
+
     def _started(self) -> Connection:
         """The line to the process, which is ready for questions; a start does not count as time of a question."""
         if self._process is None or not self._process.is_alive() or self._line is None:
@@ -172,7 +196,6 @@ def _overrun(found: str) -> InputError:
 def _work(line: Connection, memory_bytes: float) -> None:
     """Answer questions until there are no more."""
     follow_parent()
-    os.nice(5)  # pages come first
     _limit_memory(memory_bytes)
     line.send_bytes(b"ready")
     with suppress(EOFError, OSError):

@@ -50,6 +50,7 @@ def refusal(scope: Scope, status: int, *problems: str, number: str = "") -> Resp
 
 def handle_problems(app: FastAPI) -> None:
     """Have an application tell of everything that goes wrong in it."""
+    from fastapi.exceptions import RequestValidationError
     from starlette.exceptions import HTTPException
 
     from joulewise.serve.bench import MissingError
@@ -58,6 +59,10 @@ def handle_problems(app: FastAPI) -> None:
 
     async def of_input(request: Request, error: Any) -> Response:
         return refusal(request.scope, 422, *_lines(error))
+
+    async def of_address(request: Request, error: Any) -> Response:
+        names = ", ".join(str(found["loc"][-1]) for found in error.errors())
+        return refusal(request.scope, 422, f"{names}: such a name is not possible in an address of ours.")
 
     async def of_missing(request: Request, error: Any) -> Response:
         return refusal(request.scope, 404, str(error))
@@ -73,6 +78,7 @@ def handle_problems(app: FastAPI) -> None:
         return refusal(request.scope, error.status_code, words)
 
     app.add_exception_handler(InputError, of_input)
+    app.add_exception_handler(RequestValidationError, of_address)
     app.add_exception_handler(MissingError, of_missing)
     app.add_exception_handler(BusyError, of_busy)
     app.add_exception_handler(TooLargeError, of_size)
