@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from joulewise.present import theme
@@ -107,15 +108,20 @@ def stretches(jobs: pl.DataFrame, pieces: pl.DataFrame) -> pl.DataFrame:
 
 def with_nodes(runs: pl.DataFrame) -> pl.DataFrame:
     """Stretches with the nodes that each may have had, as `ranges` of its cluster: those of `name_nodes`."""
-    parts = [
-        part.with_columns(ranges=pl.Series(_named(part), dtype=_RANGES))
-        for part in runs.partition_by("cluster", maintain_order=True)
-    ]
+    parts = [_named(part) for part in runs.partition_by("cluster", maintain_order=True)]
     return pl.concat(parts) if parts else runs.with_columns(ranges=pl.lit([], _RANGES))
 
 
-def _named(runs: pl.DataFrame) -> list[list[Range]]:
-    return name_nodes(*(runs[column].to_list() for column in ("start_s", "end_s", "nodes")))
+def _named(runs: pl.DataFrame) -> pl.DataFrame:
+    """Stretches on one cluster with their nodes; ranges are put together in Polars, as there may be very many."""
+    named = name_nodes(*(runs[column].to_list() for column in ("start_s", "end_s", "nodes")))
+    ends = np.array([end for ranges in named for pair in ranges for end in pair], np.int64).reshape(-1, 2)
+    flat = pl.DataFrame({
+        "row": np.repeat(np.arange(runs.height), [len(ranges) for ranges in named]), "first": ends[:, 0],
+        "last": ends[:, 1],
+    })  # fmt: skip
+    rows = flat.group_by("row", maintain_order=True).agg(ranges=pl.concat_list("first", "last"))
+    return runs.with_columns(rows["ranges"])
 
 
 def name_nodes(start_s: Sequence[float], end_s: Sequence[float], nodes: Sequence[int]) -> list[list[Range]]:
