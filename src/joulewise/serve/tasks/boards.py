@@ -1,0 +1,42 @@
+"""The boards of serial tasks under a manager."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from joulewise.serve.asking import Choice, Wish
+from joulewise.serve.board import Board
+from joulewise.serve.kept_day import has_tables, wishes
+
+if TYPE_CHECKING:
+    from joulewise.serve.answer import Answer
+    from joulewise.serve.asking import Asked
+    from joulewise.serve.subject import Subject
+
+SHADE, BUSY, POWER = "shade", "busy", "power"
+_TRACES = "traces"
+
+
+def _wishes(subject: Subject) -> Sequence[Wish]:
+    shades = {BUSY: "time with a run", POWER: "power of runs"}
+    return wishes(subject, _TRACES, [Choice(SHADE, "Machines by", options=shades)])
+
+
+def _day(subject: Subject, asked: Asked) -> Answer:
+    from joulewise.serve.tasks.day_page import day_page
+
+    return day_page(subject, asked)
+
+
+DAY = Board(
+    "day",
+    "Day",
+    "What a manager earned, used, dropped and ran over the day, machine by machine, as close as one likes to look.",
+    has_tables("records", _TRACES),
+    _day,
+    _wishes,
+    is_live=True,
+)
+
+BOARDS: tuple[Board, ...] = (DAY,)

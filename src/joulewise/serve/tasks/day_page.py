@@ -1,0 +1,180 @@
+"""The page of a day of serial tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from joulewise.model.arrays import Floats
+from joulewise.present import theme
+from joulewise.present.formats import energy_unit, number, percent, power_unit
+from joulewise.present.lines import BUDGET
+from joulewise.present.parts import unchecked
+from joulewise.present.records import BOUND, BOUND_NAMES
+from joulewise.present.tasks.gantt import gantt_between
+from joulewise.present.windows import Window, inside
+from joulewise.serve.answer import Answer, Block, Facts, Plot, Table
+from joulewise.serve.asking import Asked
+from joulewise.serve.day import cut, named_ranges
+from joulewise.serve.kept_day import (
+    N_BINS,
+    RUN,
+    day_asked,
+    is_whole,
+    nothing_kept,
+    numbers_table,
+    row_asked,
+    thinned,
+    title_of,
+    ways,
+    window_asked,
+)
+from joulewise.serve.subject import Subject
+from joulewise.serve.tasks.boards import POWER, SHADE
+from joulewise.serve.tasks.day import FATES, TaskDay, TaskFrame, day_of, frame_of
+from joulewise.serve.timeline import HOUR_S, WIDTH_PX, Figure, Grid, Quantity, curve, grid, heights, zoomable
+from joulewise.study.searches.bounds import TRIVIAL
+from joulewise.units import count, energy
+
+_TITLE = "Day"
+_MOST_ROWS, _MOST_RUNS, _MOST_MACHINES = 50, 1200, 220
+_TABLE_ROWS = 24
+_COLOURS = dict(zip(FATES, (theme.PALETTE[0], theme.PALETTE[3], theme.NOTHING, theme.PALETTE[5]), strict=True))
+_SAID = dict(zip(FATES, ("ran", "killed", "dropped", "never started"), strict=True))
+
+
+def day_page(subject: Subject, asked: Asked) -> Answer:
+    """A window of the day of a run: what was earned, used, waited for and dropped, and which machines ran what."""
+    if not asked.wishes:
+        return nothing_kept(subject, _TITLE)
+    day, row = day_asked(subject, asked, day_of), row_asked(subject, asked)
+    window = window_asked(asked, day.whole)
+    frame = frame_of(day, cut(window, day.whole, N_BINS), _MOST_ROWS)
+    whole = is_whole(window, day.whole)
+    energies = [_energy(frame, whole=whole)] if np.isfinite(frame.curves.energy_j).all() else []
+    blocks: list[Block] = [
+        _facts(day, frame, window),
+        ways(asked, window, day.whole),
+        _utility(frame, row, whole=whole),
+        *energies,
+        _arrivals(frame),
+        _waiting(frame),
+        _machines(day, frame, window, shade=asked[SHADE]),
+        _numbers(frame),
+    ]
+    lead = f"{asked.wishes[0].options[asked[RUN]]}." if asked[RUN] else ""  # type: ignore[attr-defined]
+    return Answer(_TITLE, blocks, lead)
+
+
+def _facts(day: TaskDay, frame: TaskFrame, window: Window) -> Facts:
+    earned, used_j = (float(each[-1] - each[0]) for each in (frame.curves.utility, frame.curves.energy_j))
+    fates = [(f"of these {_SAID[name]}", f"{values.sum():,.0f}") for name, values in frame.arrived.items()]
+    arrived = sum(float(values.sum()) for values in frame.arrived.values())
+    pairs = [
+        ("tasks that arrived", f"{arrived:,.0f}"),
+        *((name, value) for name, value in fates if value != "0"),
+        ("tasks completed", f"{frame.completed.sum():,.0f}"),
+        ("utility earned", number(earned, 5)),
+        *([("energy used", energy(used_j))] if np.isfinite(used_j) else []),
+        ("machines with a run", percent(100 * float(frame.busy.mean()) / day.n_machines)),
+    ]
+    return Facts(pairs, title_of(window))
+
+
+def _utility(frame: TaskFrame, row: dict[str, Any], *, whole: bool) -> Plot:
+    bound = row.get(BOUND)
+    name = BOUND_NAMES[row.get("bound") == TRIVIAL]
+    limits = {name: float(bound)} if bound is not None else {}
+    said = f" Nobody can have earned more by the end than the {name}." if limits else ""
+    figure = Figure(
+        "utility", "Utility earned", f"What tasks earned since the start of the counted time; its slope is the rate.{said}"
+    )
+    quantity = Quantity("utility earned", "", 1.0, theme.PALETTE[0], limits)
+    return curve(figure, frame.bins, frame.curves.utility, quantity, is_whole=whole)
+
+
+def _energy(frame: TaskFrame, *, whole: bool) -> Plot:
+    energy_j, budget_j = frame.curves.energy_j, frame.curves.budget_j
+    limits = {BUDGET: budget_j} if np.isfinite(budget_j).all() else {}
+    unit, size = energy_unit(float(np.nanmax(np.concatenate([energy_j, *limits.values()]))))
+    said = " A line that meets the budget of the days that have begun ran out of energy." if limits else ""
+    figure = Figure("energy", "Energy used", f"Energy at the meter since the start of the counted time.{said}")
+    quantity = Quantity("energy used", unit, size, theme.PALETTE[2], limits)
+    return curve(figure, frame.bins, energy_j, quantity, is_whole=whole)
+
+
+def _arrivals(frame: TaskFrame) -> Plot:
+    minutes = number(frame.bins.width / 60)
+    figure = Figure(
+        "arrivals",
+        "Tasks by what became of them",
+        f"Tasks that arrived in each {minutes} min, by what became of them in the end; when a task was dropped is not "
+        "recorded.",
+    )
+    series = {_SAID[name]: (values, _COLOURS[name]) for name, values in frame.arrived.items()}
+    return heights(figure, frame.bins, series, "tasks that arrived")
+
+
+def _waiting(frame: TaskFrame) -> Plot:
+    figure = Figure(
+        "waiting",
+        "Tasks waiting",
+        "Tasks that had arrived and did not run, mean over each bin; those that were dropped in the end are not in it.",
+    )
+    return heights(figure, frame.bins, {"waiting": (frame.waiting, theme.PALETTE[1])}, "tasks waiting")
+
+
+def _machines(day: TaskDay, frame: TaskFrame, window: Window, *, shade: str) -> Plot:
+    """A Gantt chart where few enough tasks run in the window, else how busy machines are."""
+    shown = inside(day.runs, window)
+    if 0 < shown.height <= _MOST_RUNS and day.n_machines <= _MOST_MACHINES:
+        figure = Figure(
+            "machines",
+            "Machines",
+            f"{count(shown.height, 'run')} of tasks on their machines: the more utility a task earned, the darker. What "
+            "completed outside the counted time earned nothing, and dropped tasks have no rectangle.",
+        )
+        with unchecked():
+            return zoomable(figure, gantt_between(shown, window, day.n_machines, WIDTH_PX - 110))
+    each = frame.machines.width
+    rows = "A row is a machine" if each == 1 else f"A row is {each:g} machines"
+    values, title, most, colours, said = _shaded(frame, shade)
+    figure = Figure(
+        "machines",
+        "Machines",
+        f"{rows}, numbered by their type. {said} {count(shown.height, 'run')} are in the window; where there are at most "
+        f"{_MOST_RUNS:,} on at most {_MOST_MACHINES} machines, each is drawn.",
+    )
+    names = named_ranges(frame.machines, day.n_machines)
+    edges = np.minimum(frame.machines.edges, day.n_machines)
+    return grid(figure, frame.bins, [Grid(values, edges, names, "machine", title, most, colours)])
+
+
+def _shaded(frame: TaskFrame, shade: str) -> tuple[Floats, str, float, Sequence[str], str]:
+    if shade != POWER:
+        ramp = (theme.lighter(theme.PALETTE[0], 0.92), *theme.ordered(3))
+        return 100 * frame.busy_share, "time with a run (%)", 100.0, ramp, "The darker, the more of its time had a run."
+    unit, size = power_unit(float(frame.power_w.max()))
+    most = float(frame.power_w.max()) / size
+    said = "The darker, the more power its runs drew; what machines draw without a run is not in it."
+    return frame.power_w / size, f"power of runs ({unit})", most, theme.warmth(5), said
+
+
+def _numbers(frame: TaskFrame) -> Table:
+    """The figures as numbers, a row for several bins."""
+    parts = list(thinned(frame.bins.n, _TABLE_ROWS))
+    ends = [part.stop for part in parts]
+    columns = {
+        "Until (h)": frame.bins.edges[ends] / HOUR_S,
+        "Utility earned by then": frame.curves.utility[ends],
+        "Energy used by then (MJ)": frame.curves.energy_j[ends] / 1e6,
+        "Tasks that arrived": [sum(float(each[part].sum()) for each in frame.arrived.values()) for part in parts],
+        "Of these dropped": [float(frame.arrived["dropped"][part].sum()) for part in parts],
+        "Completed": [float(frame.completed[part].sum()) for part in parts],
+        "Mean waiting": [float(frame.waiting[part].mean()) for part in parts],
+        "Mean machines with a run": [float(frame.busy[part].mean()) for part in parts],
+    }
+    whole = ("Tasks that arrived", "Of these dropped", "Completed")
+    return numbers_table("The figures as numbers", columns, {**dict.fromkeys(whole, 0), "Until (h)": 2})
