@@ -65,7 +65,9 @@ def _named_runs(subject: Subject, table: str) -> dict[str, str]:
     records = records_of_runs(results, runs)
     told = ["trial"] if runs["trial"].n_unique() > 1 or not records.varying else []
     return {
-        row["run"]: ", ".join([*filter(None, [records.phrases(row, records.varying)]), *(f"trial {row[k]}" for k in told)])
+        row["run"]: ", ".join(
+            [*filter(None, [records.phrases(row, records.varying)]), *(f"trial {row[k]}" for k in told)]
+        )
         for row in runs.iter_rows(named=True)
     }
 
@@ -86,6 +88,12 @@ def day_asked(subject: Subject, asked: Asked, make: Callable[[Mapping[str, pl.Da
     """The day of the run that was asked for; the last few are kept at hand."""
     read = subject.kept(("days", make), lambda: lru_cache(_MOST_DAYS)(lambda key: make(subject.results.tables(key))))
     return read(asked[RUN])
+
+
+def run_asked(asked: Asked) -> str:
+    """The run that was asked for, in words."""
+    options = next(wish.options for wish in asked.wishes if isinstance(wish, Choice) and wish.key == RUN)
+    return f"{options[asked[RUN]]}."
 
 
 def row_asked(subject: Subject, asked: Asked) -> dict[str, Any]:
@@ -115,14 +123,9 @@ def _told_h(at_s: float) -> str:
     return f"{at_s / HOUR_S:.6g} h"
 
 
-def is_whole(window: Window, whole: Window) -> bool:
-    """Whether a window is all that there is."""
-    return window == whole
-
-
 def ways(asked: Asked, window: Window, whole: Window) -> Links:
     """Where one may look from a window, without drawing a span."""
-    if is_whole(window, whole):
+    if window == whole:
         return Links([Link("Closer", asked.query(**_hours(_scaled(window, 0.5))), "the half in the middle")])
     length_s = window.end_s - window.start_s
     moved = {"Earlier": _moved(window, -length_s / 2, whole), "Later": _moved(window, length_s / 2, whole)}
@@ -152,11 +155,11 @@ def _inside(window: Window, whole: Window) -> Window:
 
 def nothing_kept(subject: Subject, title: str) -> Answer:
     """What a page says where no run kept its tables."""
-    keep = subject.study.keep
+    keep = subject.study.heading.keep
     said = Said(
         "No run of this study kept its detail tables, so its days cannot be seen.",
-        f'The study file says keep = "{keep}". Write keep = "first" into it, which keeps the first trial of each point, '
-        f'or keep = "all"; then run it again: `joulewise run {subject.study.heading.name}.toml`.',
+        f'The study file says keep = "{keep}". Write keep = "first" into it, which keeps the first trial of each '
+        f'point, or keep = "all"; then run it again: `joulewise run` with the study file.',
     )
     return Answer(title, [Sentences([said])])
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from joulewise.model.arrays import Floats
-from joulewise.present import theme
 from joulewise.present.layout import AXIS_FORMAT, assemble, inline
 from joulewise.present.lines import LIMIT_LOOK, LineAxis, LinePoint, draw_lines
 from joulewise.present.lines import Plot as LinePlot
@@ -20,10 +19,12 @@ from joulewise.serve.day import Bins
 FROM, TO = "from", "to"
 """The keys of a query that say which window is seen, in hours of simulated time."""
 HOUR_S = 3600.0
-WIDTH_PX = 760
+WIDTH_PX = 700
+"""Of what lies between the axes of a figure, so that hours lie below each other."""
 _HEIGHT_PX, _ROW_PX, _GRID_PX = 200, 9, (60, 300)  # of a figure; of a row of a grid, which has a height between these
 _FAR = 1.6  # a limit so many times as high as the curve would press it flat, and is left out of a part of a day
 _ROOM = 1.04
+_LEFT_PX, _SEAM_PX = 48, 0.4  # for the numbers beside an axis; a stroke that closes the seams between cells
 _SPAN = {"name": "span", "select": {"type": "interval", "encodings": ["x"]}}
 _HINT = " Draw a span along it to look closer."
 
@@ -56,6 +57,8 @@ class Quantity:
 def zoomable(figure: Figure, chart: Part) -> Plot:
     """A chart with hours along `x` as a figure in which a span can be drawn."""
     spec = assemble([chart])
+    config = spec["config"]
+    spec["config"] = {**config, "axisY": {**config["axisY"], "minExtent": _LEFT_PX}}
     inner = spec.get("layer") or [spec]
     if "vconcat" in spec:
         named = [{**part, "name": f"band_{i}"} for i, part in enumerate(spec["vconcat"])]
@@ -83,7 +86,7 @@ def curve(figure: Figure, bins: Bins, values: Floats, quantity: Quantity, *, is_
     with unchecked():
         chart = draw_lines(
             LinePlot(
-                lines, looks, x, LineAxis(quantity.title, low, high + room), "", WIDTH_PX - 110, True,
+                lines, looks, x, LineAxis(quantity.title, low, high + room), "", WIDTH_PX, True,
                 least_height_px=_HEIGHT_PX,
             )
         )  # fmt: skip
@@ -94,33 +97,42 @@ def _points(hours: Floats, values: Floats) -> list[LinePoint]:
     return [LinePoint(float(x), float(y)) for x, y in zip(hours, values, strict=True) if np.isfinite(y)]
 
 
-def heights(figure: Figure, bins: Bins, series: Mapping[str, tuple[Floats, str]], title: str) -> Plot:
-    """What stands on each other in each bin, by name with its colour, the first at the bottom."""
+def heights(
+    figure: Figure, bins: Bins, series: Mapping[str, tuple[Floats, str]], title: str, most: float | None = None
+) -> Plot:
+    """What stands on each other in each bin, by name with its colour, the first at the bottom; there is `most` of it."""
     shown = {name: pair for name, pair in series.items() if np.nansum(pair[0]) > 0} or dict([*series.items()][:1])
-    names = list(shown)
-    rows = [
-        {"b": i, "n": name, "v": _rounded(value)}
-        for name, (values, _) in shown.items()
-        for i, value in enumerate(values)
-        if np.isfinite(value)
-    ]
-    colours = {"domain": names, "range": [colour for _, colour in shown.values()]}
-    legend = {"symbolType": "square"} if len(names) > 1 else None
+    rows = list(_stacked(shown))
+    colours = {"domain": list(shown), "range": [colour for _, colour in shown.values()]}
+    legend = {"symbolType": "square"} if len(shown) > 1 else None
     chart = {
-        "data": inline(rows or [{"b": 0, "n": names[0], "v": 0.0}]),
-        "transform": [*_hours(bins), {"calculate": f"indexof({names!r}, datum.n)", "as": "place"}],
-        "mark": {"type": "bar", "binSpacing": 0, "clip": True},
+        "data": inline(rows or [{"b": 0, "n": next(iter(shown)), "v": 0.0, "y": 0.0, "y2": 0.0}]),
+        "transform": _hours(bins),
+        "mark": {"type": "rect", "clip": True, "strokeWidth": _SEAM_PX},
         "encoding": {
             "x": _time(bins), "x2": {"field": "x2"},
-            "y": {"field": "v", "type": "quantitative", "title": title, "stack": "zero",
+            "y": {"field": "y", "type": "quantitative", "title": title,
+                  "scale": {"zero": True} if most is None else {"domain": [0, most], "nice": False},
                   "axis": {"format": AXIS_FORMAT, "tickCount": 4}},
+            "y2": {"field": "y2"},
             "color": {"field": "n", "type": "nominal", "title": None, "sort": None, "scale": colours, "legend": legend},
-            "order": {"field": "place", "type": "quantitative"},
+            "stroke": {"field": "n", "type": "nominal", "scale": colours, "legend": None},
             "tooltip": [_TIME_TIP, {"field": "n", "type": "nominal", "title": "what"},
                         {"field": "v", "type": "quantitative", "title": title, "format": ",.4~r"}],
         },
     }  # fmt: skip
-    return zoomable(figure, layer(chart, width=WIDTH_PX - 110, height=_HEIGHT_PX - 50))
+    return zoomable(figure, layer(chart, width=WIDTH_PX, height=_HEIGHT_PX - 50))
+
+
+def _stacked(series: Mapping[str, tuple[Floats, str]]) -> Iterator[dict[str, Any]]:
+    """Each part of a bin with where it begins and ends upright; parts that are nothing are left out."""
+    floor = np.zeros(1)
+    for name, (values, _) in series.items():
+        parts = np.nan_to_num(values)
+        for i in np.flatnonzero(parts):
+            y, value = float(np.broadcast_to(floor, parts.shape)[i]), float(parts[i])
+            yield {"b": int(i), "n": name, "v": _rounded(value), "y": _rounded(y), "y2": _rounded(y + value)}
+        floor = floor + parts
 
 
 @dataclass(frozen=True)
@@ -144,8 +156,8 @@ def grid(figure: Figure, bins: Bins, grids: Sequence[Grid]) -> Plot:
     """Cells of rows over time, one grid below the other on the same scales."""
     parts = [_cells(bins, each, is_last=each is grids[-1]) for each in grids]
     if len(parts) == 1:
-        return zoomable(figure, layer(parts[0]["chart"], width=WIDTH_PX - 110, height=parts[0]["height"]))
-    charts = [{**part["chart"], "width": WIDTH_PX - 110, "height": part["height"]} for part in parts]
+        return zoomable(figure, layer(parts[0]["chart"], width=WIDTH_PX, height=parts[0]["height"]))
+    charts = [{**part["chart"], "width": WIDTH_PX, "height": part["height"]} for part in parts]
     return zoomable(figure, {"vconcat": charts, "spacing": 8})
 
 
@@ -168,7 +180,7 @@ def _cells(bins: Bins, grid: Grid, *, is_last: bool) -> dict[str, Any]:
     chart = {
         "data": inline(rows or [{"b": 0, "r": 0, "v": 0.0}]),
         "transform": [*_hours(bins), *upright],
-        "mark": {"type": "rect", "clip": True},
+        "mark": {"type": "rect", "clip": True, "strokeWidth": _SEAM_PX},
         "encoding": {
             "x": _time(bins, named=is_last), "x2": {"field": "x2"},
             "y": {"field": "y", "type": "quantitative", "title": grid.title,
@@ -176,6 +188,7 @@ def _cells(bins: Bins, grid: Grid, *, is_last: bool) -> dict[str, Any]:
                   "axis": {"format": AXIS_FORMAT, "grid": False, "domain": True, "ticks": True, "tickCount": 4}},
             "y2": {"field": "y2"},
             "color": {"field": "v", "type": "quantitative", "scale": scale, "legend": legend},
+            "stroke": {"field": "v", "type": "quantitative", "scale": scale, "legend": None},
             "tooltip": [_TIME_TIP, {"field": "row", "type": "nominal", "title": grid.title},
                         {"field": "v", "type": "quantitative", "title": grid.shade, "format": ",.3~r"}],
         },
@@ -201,7 +214,7 @@ def _time(bins: Bins, *, named: bool = True) -> dict[str, Any]:
     return {
         "field": "x", "type": "quantitative", "title": "simulated time (h)" if named else None,
         "scale": {"domain": [bins.start / HOUR_S, bins.end / HOUR_S], "nice": False, "zero": False},
-        "axis": {"format": AXIS_FORMAT, "grid": False, "tickCount": 8, "labels": named, "ticks": named,
+        "axis": {"format": AXIS_FORMAT, "grid": False, "tickCount": 6, "labels": named, "ticks": named,
                  "labelFlush": False},
     }  # fmt: skip
 

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from joulewise.model.arrays import Floats
 from joulewise.present import theme
-from joulewise.present.formats import energy_unit, number, percent, power_unit
-from joulewise.present.lines import BUDGET
+from joulewise.present.formats import number, percent, power_unit
 from joulewise.present.parts import unchecked
-from joulewise.present.records import BOUND, BOUND_NAMES
 from joulewise.present.tasks.gantt import gantt_between
 from joulewise.present.windows import Window, inside
 from joulewise.serve.answer import Answer, Block, Facts, Plot, Table
 from joulewise.serve.asking import Asked
 from joulewise.serve.day import cut, named_ranges
+from joulewise.serve.day_curves import curve_plots, earned_and_used
 from joulewise.serve.kept_day import (
     N_BINS,
-    RUN,
     day_asked,
-    is_whole,
     nothing_kept,
     numbers_table,
     row_asked,
+    run_asked,
     thinned,
     title_of,
     ways,
@@ -34,9 +31,8 @@ from joulewise.serve.kept_day import (
 from joulewise.serve.subject import Subject
 from joulewise.serve.tasks.boards import POWER, SHADE
 from joulewise.serve.tasks.day import FATES, TaskDay, TaskFrame, day_of, frame_of
-from joulewise.serve.timeline import HOUR_S, WIDTH_PX, Figure, Grid, Quantity, curve, grid, heights, zoomable
-from joulewise.study.searches.bounds import TRIVIAL
-from joulewise.units import count, energy
+from joulewise.serve.timeline import HOUR_S, WIDTH_PX, Figure, Grid, grid, heights, zoomable
+from joulewise.units import count
 
 _TITLE = "Day"
 _MOST_ROWS, _MOST_RUNS, _MOST_MACHINES = 50, 1200, 220
@@ -52,57 +48,29 @@ def day_page(subject: Subject, asked: Asked) -> Answer:
     day, row = day_asked(subject, asked, day_of), row_asked(subject, asked)
     window = window_asked(asked, day.whole)
     frame = frame_of(day, cut(window, day.whole, N_BINS), _MOST_ROWS)
-    whole = is_whole(window, day.whole)
-    energies = [_energy(frame, whole=whole)] if np.isfinite(frame.curves.energy_j).all() else []
     blocks: list[Block] = [
         _facts(day, frame, window),
         ways(asked, window, day.whole),
-        _utility(frame, row, whole=whole),
-        *energies,
+        *curve_plots(frame.bins, frame.curves, row, is_whole=window == day.whole),
         _arrivals(frame),
         _waiting(frame),
         _machines(day, frame, window, shade=asked[SHADE]),
         _numbers(frame),
     ]
-    lead = f"{asked.wishes[0].options[asked[RUN]]}." if asked[RUN] else ""  # type: ignore[attr-defined]
-    return Answer(_TITLE, blocks, lead)
+    return Answer(_TITLE, blocks, run_asked(asked))
 
 
 def _facts(day: TaskDay, frame: TaskFrame, window: Window) -> Facts:
-    earned, used_j = (float(each[-1] - each[0]) for each in (frame.curves.utility, frame.curves.energy_j))
     fates = [(f"of these {_SAID[name]}", f"{values.sum():,.0f}") for name, values in frame.arrived.items()]
     arrived = sum(float(values.sum()) for values in frame.arrived.values())
     pairs = [
         ("tasks that arrived", f"{arrived:,.0f}"),
         *((name, value) for name, value in fates if value != "0"),
         ("tasks completed", f"{frame.completed.sum():,.0f}"),
-        ("utility earned", number(earned, 5)),
-        *([("energy used", energy(used_j))] if np.isfinite(used_j) else []),
+        *earned_and_used(frame.curves),
         ("machines with a run", percent(100 * float(frame.busy.mean()) / day.n_machines)),
     ]
     return Facts(pairs, title_of(window))
-
-
-def _utility(frame: TaskFrame, row: dict[str, Any], *, whole: bool) -> Plot:
-    bound = row.get(BOUND)
-    name = BOUND_NAMES[row.get("bound") == TRIVIAL]
-    limits = {name: float(bound)} if bound is not None else {}
-    said = f" Nobody can have earned more by the end than the {name}." if limits else ""
-    figure = Figure(
-        "utility", "Utility earned", f"What tasks earned since the start of the counted time; its slope is the rate.{said}"
-    )
-    quantity = Quantity("utility earned", "", 1.0, theme.PALETTE[0], limits)
-    return curve(figure, frame.bins, frame.curves.utility, quantity, is_whole=whole)
-
-
-def _energy(frame: TaskFrame, *, whole: bool) -> Plot:
-    energy_j, budget_j = frame.curves.energy_j, frame.curves.budget_j
-    limits = {BUDGET: budget_j} if np.isfinite(budget_j).all() else {}
-    unit, size = energy_unit(float(np.nanmax(np.concatenate([energy_j, *limits.values()]))))
-    said = " A line that meets the budget of the days that have begun ran out of energy." if limits else ""
-    figure = Figure("energy", "Energy used", f"Energy at the meter since the start of the counted time.{said}")
-    quantity = Quantity("energy used", unit, size, theme.PALETTE[2], limits)
-    return curve(figure, frame.bins, energy_j, quantity, is_whole=whole)
 
 
 def _arrivals(frame: TaskFrame) -> Plot:
@@ -133,19 +101,19 @@ def _machines(day: TaskDay, frame: TaskFrame, window: Window, *, shade: str) -> 
         figure = Figure(
             "machines",
             "Machines",
-            f"{count(shown.height, 'run')} of tasks on their machines: the more utility a task earned, the darker. What "
-            "completed outside the counted time earned nothing, and dropped tasks have no rectangle.",
+            f"{count(shown.height, 'run')} of tasks on their machines: the more utility a task earned, the darker. "
+            "What completed outside the counted time earned nothing, and dropped tasks have no rectangle.",
         )
         with unchecked():
-            return zoomable(figure, gantt_between(shown, window, day.n_machines, WIDTH_PX - 110))
+            return zoomable(figure, gantt_between(shown, window, day.n_machines, WIDTH_PX))
     each = frame.machines.width
     rows = "A row is a machine" if each == 1 else f"A row is {each:g} machines"
     values, title, most, colours, said = _shaded(frame, shade)
     figure = Figure(
         "machines",
         "Machines",
-        f"{rows}, numbered by their type. {said} {count(shown.height, 'run')} are in the window; where there are at most "
-        f"{_MOST_RUNS:,} on at most {_MOST_MACHINES} machines, each is drawn.",
+        f"{rows}, numbered by their type. {said} {count(shown.height, 'run')} are in the window; where there are at "
+        f"most {_MOST_RUNS:,} on at most {_MOST_MACHINES} machines, each is drawn.",
     )
     names = named_ranges(frame.machines, day.n_machines)
     edges = np.minimum(frame.machines.edges, day.n_machines)

@@ -1,0 +1,169 @@
+"""The page of a day of parallel jobs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from joulewise.model.arrays import Floats
+from joulewise.present import theme
+from joulewise.present.formats import number, percent
+from joulewise.present.jobs.gantt import gantt_between
+from joulewise.present.parts import unchecked
+from joulewise.present.windows import Window, inside
+from joulewise.serve.answer import Answer, Block, Facts, Plot, Table
+from joulewise.serve.asking import Asked
+from joulewise.serve.day import cut, named_ranges
+from joulewise.serve.day_curves import curve_plots, earned_and_used
+from joulewise.serve.jobs.boards import ALL, CLUSTER
+from joulewise.serve.jobs.day import FATES, JobDay, JobFrame, day_of, frame_of, slowed
+from joulewise.serve.kept_day import (
+    N_BINS,
+    day_asked,
+    nothing_kept,
+    numbers_table,
+    row_asked,
+    run_asked,
+    thinned,
+    title_of,
+    ways,
+    window_asked,
+)
+from joulewise.serve.subject import Subject
+from joulewise.serve.timeline import HOUR_S, WIDTH_PX, Figure, Grid, grid, heights, zoomable
+from joulewise.units import count, duration
+
+_TITLE = "Day"
+_MOST_ROWS, _MOST_RUNS = 60, 500
+_TABLE_ROWS = 24
+_SAID = dict(zip(FATES, ("ran", "killed", "dropped", "never started", "fit nowhere"), strict=True))
+_COLOURS = dict(
+    zip(FATES, (theme.PALETTE[0], theme.PALETTE[3], theme.NOTHING, theme.PALETTE[5], theme.PALETTE[6]), strict=True)
+)
+_BUSY = (theme.lighter(theme.PALETTE[0], 0.92), *theme.ordered(3))
+
+
+def day_page(subject: Subject, asked: Asked) -> Answer:
+    """A window of the day of a run: what was earned, used and waited for, and which nodes ran what."""
+    if not asked.wishes:
+        return nothing_kept(subject, _TITLE)
+    day, row = day_asked(subject, asked, day_of), row_asked(subject, asked)
+    window = window_asked(asked, day.whole)
+    frame = frame_of(day, cut(window, day.whole, N_BINS), _MOST_ROWS)
+    blocks: list[Block] = [
+        _facts(day, frame, window),
+        ways(asked, window, day.whole),
+        *curve_plots(frame.bins, frame.curves, row, is_whole=window == day.whole),
+        _arrivals(frame),
+        _waiting(frame),
+        _nodes_busy(day, frame),
+        _slowdown(frame),
+        _nodes(day, frame, window, asked[CLUSTER]),
+        _numbers(frame),
+    ]
+    return Answer(_TITLE, blocks, run_asked(asked))
+
+
+def _facts(day: JobDay, frame: JobFrame, window: Window) -> Facts:
+    wait_s, slowdown = slowed(day, window)
+    arrived = sum(float(values.sum()) for values in frame.arrived.values())
+    fates = [(f"of these {_SAID[name]}", f"{values.sum():,.0f}") for name, values in frame.arrived.items()]
+    waited = [("mean wait", duration(wait_s)), ("mean bounded slowdown", number(slowdown, 4))]
+    pairs = [
+        ("jobs that arrived", f"{arrived:,.0f}"),
+        *((name, value) for name, value in fates if value != "0"),
+        ("jobs completed", f"{frame.completed.sum():,.0f}"),
+        *(waited if np.isfinite(slowdown) else []),
+        *earned_and_used(frame.curves),
+        ("cores busy", percent(float(frame.busy_percent.mean()))),
+        ("most nodes busy", f"{frame.nodes.max():,.0f}"),
+    ]
+    return Facts(pairs, title_of(window))
+
+
+def _arrivals(frame: JobFrame) -> Plot:
+    caption = (
+        f"Jobs that arrived in each {number(frame.bins.width / 60)} min, by what became of them in the end; when a job "
+        "was dropped is not recorded."
+    )
+    series = {_SAID[name]: (values, _COLOURS[name]) for name, values in frame.arrived.items()}
+    figure = Figure("arrivals", "Jobs by what became of them", caption)
+    return heights(figure, frame.bins, series, "jobs that arrived")
+
+
+def _waiting(frame: JobFrame) -> Plot:
+    caption = "Jobs that could run and did not, mean over each bin; those that were dropped in the end are not in it."
+    series = {"waiting": (frame.waiting, theme.PALETTE[1])}
+    return heights(Figure("waiting", "Queue", caption), frame.bins, series, "jobs waiting")
+
+
+def _nodes_busy(day: JobDay, frame: JobFrame) -> Plot:
+    n_nodes = int(day.clusters["n_nodes"].sum())
+    caption = (
+        f"Nodes with a job, mean over each bin, of {count(n_nodes, 'node')} in all; {percent(float(frame.busy_percent.mean()))} of all "
+        "core time in the window is busy."
+    )
+    series = {"busy": (frame.nodes, theme.PALETTE[0])}
+    return heights(Figure("nodes", "Nodes busy", caption), frame.bins, series, "nodes busy", n_nodes)
+
+
+def _slowdown(frame: JobFrame) -> Plot:
+    caption = (
+        "Mean bounded slowdown of the jobs that arrived in each bin and had nodes: their time in the system over the "
+        "time that they need, or over 10 s if that is shorter; 1 at least."
+    )
+    series = {"bounded slowdown": (frame.slowdown, theme.PALETTE[3])}
+    return heights(Figure("slowdown", "Bounded slowdown", caption), frame.bins, series, "bounded slowdown")
+
+
+def _nodes(day: JobDay, frame: JobFrame, window: Window, cluster: str) -> Plot:
+    """A Gantt chart where few enough jobs run in the window, else how busy nodes are."""
+    clusters = day.clusters if cluster == ALL else day.clusters.filter(pl.col("cluster") == cluster)
+    sizes = {str(name): int(n) for name, n in clusters.select("cluster", "n_nodes").iter_rows()}
+    shown = inside(day.runs, window).filter(pl.col("cluster").is_in(list(sizes)))
+    lowest = "Nodes of a cluster are alike, so a job is drawn on the lowest that are free when it starts."
+    if 0 < shown.height <= _MOST_RUNS:
+        caption = (
+            f"{count(shown.height, 'run')} of jobs: the more nodes, the higher; the longer the job had waited, the "
+            f"darker. {lowest}"
+        )
+        with unchecked():
+            return zoomable(Figure("machines", "Nodes", caption), gantt_between(shown, window, sizes, WIDTH_PX))
+    caption = (
+        f"The darker, the more of their time nodes had a job. {lowest} {count(shown.height, 'run')} are in the window; "
+        f"where there are at most {_MOST_RUNS:,}, each is drawn."
+    )
+    return grid(Figure("machines", "Nodes", caption), frame.bins, [_grid(frame, name, sizes[name]) for name in sizes])
+
+
+def _grid(frame: JobFrame, name: str, n_nodes: int) -> Grid:
+    rows = frame.clusters[name]
+    edges = np.minimum(rows.edges, n_nodes)
+    shares: Floats = 100 * frame.busy_share[name]
+    return Grid(shares, edges, named_ranges(rows, n_nodes), name, "time with a job (%)", 100.0, _BUSY)
+
+
+def _numbers(frame: JobFrame) -> Table:
+    """The figures as numbers, a row for several bins."""
+    parts = list(thinned(frame.bins.n, _TABLE_ROWS))
+    ends = [part.stop for part in parts]
+
+    def means(values: Floats) -> list[float]:
+        return [float(values[part].mean()) for part in parts]
+
+    counts: dict[str, Any] = {
+        "Jobs that arrived": [sum(float(each[part].sum()) for each in frame.arrived.values()) for part in parts],
+        "Completed": [float(frame.completed[part].sum()) for part in parts],
+    }
+    columns = {
+        "Until (h)": frame.bins.edges[ends] / HOUR_S,
+        "Utility earned by then": frame.curves.utility[ends],
+        "Energy used by then (MJ)": frame.curves.energy_j[ends] / 1e6,
+        **counts,
+        "Mean waiting": means(frame.waiting),
+        "Mean nodes busy": means(frame.nodes),
+        "Cores busy (%)": means(frame.busy_percent),
+    }
+    return numbers_table("The figures as numbers", columns, {**dict.fromkeys(counts, 0), "Until (h)": 2})
