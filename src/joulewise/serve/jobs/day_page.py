@@ -102,8 +102,8 @@ def _waiting(frame: JobFrame) -> Plot:
 def _nodes_busy(day: JobDay, frame: JobFrame) -> Plot:
     n_nodes = int(day.clusters["n_nodes"].sum())
     caption = (
-        f"Nodes with a job, mean over each bin, of {count(n_nodes, 'node')} in all; {percent(float(frame.busy_percent.mean()))} of all "
-        "core time in the window is busy."
+        f"Nodes with a job, mean over each bin, of {count(n_nodes, 'node')} in all. Of all core time in the window "
+        f"{percent(float(frame.busy_percent.mean()))} is busy."
     )
     series = {"busy": (frame.nodes, theme.PALETTE[0])}
     return heights(Figure("nodes", "Nodes busy", caption), frame.bins, series, "nodes busy", n_nodes)
