@@ -24,7 +24,8 @@ WIDTH_PX = 700
 _HEIGHT_PX, _ROW_PX, _GRID_PX = 200, 9, (60, 300)  # of a figure; of a row of a grid, which has a height between these
 _FAR = 1.6  # a limit so many times as high as the curve would press it flat, and is left out of a part of a day
 _ROOM = 1.04
-_LEFT_PX, _SEAM_PX = 48, 0.4  # for the numbers beside an axis; a stroke that closes the seams between cells
+_LEFT_PX = 48  # for the numbers beside an axis
+_LAP = 1.05  # so much of its length a cell is drawn, which closes the seams between cells
 _SPAN = {"name": "span", "select": {"type": "interval", "encodings": ["x"]}}
 _HINT = " Draw a span along it to look closer."
 
@@ -108,7 +109,7 @@ def heights(
     chart = {
         "data": inline(rows or [{"b": 0, "n": next(iter(shown)), "v": 0.0, "y": 0.0, "y2": 0.0}]),
         "transform": _hours(bins),
-        "mark": {"type": "rect", "clip": True, "strokeWidth": _SEAM_PX},
+        "mark": {"type": "rect", "clip": True},
         "encoding": {
             "x": _time(bins), "x2": {"field": "x2"},
             "y": {"field": "y", "type": "quantitative", "title": title,
@@ -116,7 +117,6 @@ def heights(
                   "axis": {"format": AXIS_FORMAT, "tickCount": 4}},
             "y2": {"field": "y2"},
             "color": {"field": "n", "type": "nominal", "title": None, "sort": None, "scale": colours, "legend": legend},
-            "stroke": {"field": "n", "type": "nominal", "scale": colours, "legend": None},
             "tooltip": [_TIME_TIP, {"field": "n", "type": "nominal", "title": "what"},
                         {"field": "v", "type": "quantitative", "title": title, "format": ",.4~r"}],
         },
@@ -170,7 +170,7 @@ def _cells(bins: Bins, grid: Grid, *, is_last: bool) -> dict[str, Any]:
     firsts, lasts = ([float(edge) for edge in edges] for edges in (grid.edges[:-1], grid.edges[1:]))
     upright = [
         {"calculate": f"{firsts!r}[datum.r]", "as": "y"},
-        {"calculate": f"{lasts!r}[datum.r]", "as": "y2"},
+        {"calculate": f"datum.y + {_LAP} * ({lasts!r}[datum.r] - datum.y)", "as": "y2"},
         {"calculate": f"{list(grid.names)!r}[datum.r]", "as": "row"},
     ]
     ends = [float(grid.edges[0]), float(grid.edges[-1])]
@@ -180,7 +180,7 @@ def _cells(bins: Bins, grid: Grid, *, is_last: bool) -> dict[str, Any]:
     chart = {
         "data": inline(rows or [{"b": 0, "r": 0, "v": 0.0}]),
         "transform": [*_hours(bins), *upright],
-        "mark": {"type": "rect", "clip": True, "strokeWidth": _SEAM_PX},
+        "mark": {"type": "rect", "clip": True},
         "encoding": {
             "x": _time(bins, named=is_last), "x2": {"field": "x2"},
             "y": {"field": "y", "type": "quantitative", "title": grid.title,
@@ -188,7 +188,6 @@ def _cells(bins: Bins, grid: Grid, *, is_last: bool) -> dict[str, Any]:
                   "axis": {"format": AXIS_FORMAT, "grid": False, "domain": True, "ticks": True, "tickCount": 4}},
             "y2": {"field": "y2"},
             "color": {"field": "v", "type": "quantitative", "scale": scale, "legend": legend},
-            "stroke": {"field": "v", "type": "quantitative", "scale": scale, "legend": None},
             "tooltip": [_TIME_TIP, {"field": "row", "type": "nominal", "title": grid.title},
                         {"field": "v", "type": "quantitative", "title": grid.shade, "format": ",.3~r"}],
         },
@@ -206,7 +205,7 @@ def _hours(bins: Bins) -> list[dict[str, str]]:
     start, width = bins.start / HOUR_S, bins.width / HOUR_S
     return [
         {"calculate": f"{start!r} + {width!r} * datum.b", "as": "x"},
-        {"calculate": f"datum.x + {width!r}", "as": "x2"},
+        {"calculate": f"datum.x + {_LAP * width!r}", "as": "x2"},
     ]
 
 

@@ -48,7 +48,9 @@ function zoom(view, told) {
   let span = null;
   view.addSignalListener("span", (_name, value) => { span = value?.[told.field] ?? null; });
   view.addEventListener("pointerup", () => {
-    if (span) go({ [told.zooms[0]]: Math.min(...span), [told.zooms[1]]: Math.max(...span) });
+    if (!span) return;
+    const [low, high] = [Math.min(...span), Math.max(...span)].map((end) => Number(end.toPrecision(6)));
+    go({ [told.zooms[0]]: low, [told.zooms[1]]: high });
   });
 }
 
