@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -42,11 +43,12 @@ def wishes(subject: Subject, table: str, more: Sequence[Wish] = ()) -> Sequence[
     runs = _kept_runs(subject, table)
     if not runs:
         return ()
-    end_h = _end_h(subject, table)
+    start_h, end_h = subject.kept(("span", table), lambda: _span_h(subject, table, list(runs)))
+    hours: dict[str, Any] = {"low": start_h, "high": end_h, "step": _STEP_H, "unit": "h"}
     return (
         Choice(RUN, "Run", "Those whose detail tables were kept.", options=runs),
-        Number(FROM, "From", "Where the window begins.", high=end_h, step=_STEP_H, unit="h"),
-        Number(TO, "To", "Where it ends.", high=end_h, step=_STEP_H, default=end_h, unit="h"),
+        Number(FROM, "From", "Where the window begins.", default=start_h, **hours),
+        Number(TO, "To", "Where it ends.", default=end_h, **hours),
         *more,
     )
 
@@ -72,16 +74,12 @@ def _named_runs(subject: Subject, table: str) -> dict[str, str]:
     }
 
 
-def _end_h(subject: Subject, table: str) -> float:
-    """When the latest of a few of the kept days is over, in whole hours."""
-    return subject.kept(("end", table), lambda: _latest_h(subject, table))
-
-
-def _latest_h(subject: Subject, table: str) -> float:
-    keys = list(_kept_runs(subject, table))
-    few = keys[:: max(1, len(keys) // _MOST_LOOKED_AT)]
-    latest_s = subject.results.details(table, ["at_s"], few)["at_s"].max()
-    return float(-(-float(latest_s or 1.0) // HOUR_S))  # type: ignore[arg-type]
+def _span_h(subject: Subject, table: str, runs: Sequence[str]) -> tuple[float, float]:
+    """When the first of a few of the kept days begins and the last ends, in whole hours."""
+    few = runs[:: max(1, len(runs) // _MOST_LOOKED_AT)]
+    at_h = subject.results.details(table, ["at_s"], few)["at_s"] / HOUR_S
+    first, last = float(at_h.min() or 0.0), float(at_h.max() or 0.0)  # type: ignore[arg-type]
+    return float(math.floor(first)), float(max(math.ceil(last), math.floor(first) + 1))
 
 
 def day_asked(subject: Subject, asked: Asked, make: Callable[[Mapping[str, pl.DataFrame]], Day]) -> Day:
