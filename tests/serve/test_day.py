@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from joulewise.present.windows import Window
 from joulewise.serve.app import create_app
-from joulewise.serve.day import Bins, Boxes, counted, covered, cut, grouped, held, named_ranges, sizes
 from joulewise.serve.bench import Settings
+from joulewise.serve.day import Bins, Boxes, counted, covered, cut, grouped, held, named_ranges, sizes
 from joulewise.serve.jobs import day as jobs_day
 from joulewise.serve.tasks import day as tasks_day
 from joulewise.study import Results

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from joulewise.model.arrays import Floats
 from joulewise.present.layout import AXIS_FORMAT, assemble, inline
@@ -162,11 +163,7 @@ def grid(figure: Figure, bins: Bins, grids: Sequence[Grid]) -> Plot:
 
 
 def _cells(bins: Bins, grid: Grid, *, is_last: bool) -> dict[str, Any]:
-    rows = [
-        {"b": int(i), "r": int(r), "v": _rounded(grid.values[r, i])}
-        for r, i in zip(*np.nonzero(grid.values > _LEAST * (grid.most or 1.0)), strict=True)
-    ]
-    # rows are told once for each row of the grid, and bins are computed where they are drawn
+    # a row of the data is a row of the grid, of which the cells are computed where they are drawn
     firsts, lasts = ([float(edge) for edge in edges] for edges in (grid.edges[:-1], grid.edges[1:]))
     upright = [
         {"calculate": f"{firsts!r}[datum.r]", "as": "y"},
@@ -178,8 +175,8 @@ def _cells(bins: Bins, grid: Grid, *, is_last: bool) -> dict[str, Any]:
     legend = {"title": grid.shade, "gradientLength": 160, "format": AXIS_FORMAT}
     scale = {"domain": [0, grid.most or 1.0], "range": list(grid.colours), "interpolate": "rgb"}
     chart = {
-        "data": inline(rows or [{"b": 0, "r": 0, "v": 0.0}]),
-        "transform": [*_hours(bins), *upright],
+        "data": pl.DataFrame([_told(r, row, grid.most) for r, row in enumerate(grid.values)]),
+        "transform": [{"flatten": ["b", "v"]}, *_hours(bins), *upright],
         "mark": {"type": "rect", "clip": True},
         "encoding": {
             "x": _time(bins, named=is_last), "x2": {"field": "x2"},
@@ -193,6 +190,12 @@ def _cells(bins: Bins, grid: Grid, *, is_last: bool) -> dict[str, Any]:
         },
     }  # fmt: skip
     return {"chart": chart, "height": height}
+
+
+def _told(r: int, row: Floats, most: float) -> dict[str, Any]:
+    """A row of a grid: the bins in which there is something to see, and what."""
+    seen = np.flatnonzero(row > _LEAST * (most or 1.0))
+    return {"r": r, "b": seen.tolist(), "v": [_rounded(value) for value in row[seen].tolist()]}
 
 
 _LEAST = 1e-6
@@ -220,4 +223,4 @@ def _time(bins: Bins, *, named: bool = True) -> dict[str, Any]:
 
 def _rounded(value: float) -> float:
     """A number with as many digits as can be seen."""
-    return float(f"{value:.5g}")
+    return float(f"{value:.4g}")
