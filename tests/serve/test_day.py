@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -79,7 +79,7 @@ def test_rows_hold_all_machines(n: int, most: int) -> None:
     assert named_ranges(rows, n)[-1].split(" to ")[-1] == str(n - 1)
 
 
-def runs_of(results: Results) -> Iterator[tuple[dict[str, Any], dict[str, pl.DataFrame]]]:
+def runs_of(results: Results) -> Iterator[tuple[dict[str, Any], Mapping[str, pl.DataFrame]]]:
     """The rows of runs that kept their tables, with these."""
     for row in results.runs.iter_rows(named=True):
         if tables := results.tables(row["run"]):
@@ -170,7 +170,7 @@ def test_a_page_shows_a_day_and_parts_of_it(client: Client) -> None:
     assert {key: float(part["asked"][key]) for key in asked} == asked
     ways = [link["text"] for block in _blocks(part, "links") for link in block["links"]]
     assert ways == ["Earlier", "Later", "Closer", "Wider", "All of it"]
-    for key, values in (("run", [option for option in _wish(twin, "run")["options"]]), ("from", ["nan", "1e9", "x"])):
+    for key, values in (("run", list(_wish(twin, "run")["options"])), ("from", ["nan", "1e9", "x"])):
         for value in values:
             status = client.get(f"/api/studies/results/day?{key}={value}").status
             assert status == (200 if key == "run" else 422)

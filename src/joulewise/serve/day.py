@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from joulewise.model.arrays import Floats, Ints
+from joulewise.model.arrays import Counts, Floats
 from joulewise.present.windows import Window
 
 _Heights = Floats | float
@@ -34,7 +34,7 @@ class Bins:
         """Where pieces begin and end, all `n + 1` of them."""
         return np.linspace(self.start, self.end, self.n + 1)
 
-    def _ramps(self, at: Floats) -> tuple[tuple[Ints, Floats], tuple[Ints, Floats]]:
+    def _ramps(self, at: Floats) -> tuple[tuple[Counts, Floats], tuple[Counts, Floats]]:
         """By piece, what of it comes after an instant, as two steps of which the sums over pieces are that part."""
         place = np.clip((at - self.start) / self.width, 0.0, self.n)
         whole = np.floor(place).astype(np.int64)
@@ -56,7 +56,7 @@ def counted(bins: Bins, at: Floats, weight: _Heights = 1.0) -> Floats:
     inside = (at >= bins.start) & (at <= bins.end)
     weights = np.broadcast_to(np.asarray(weight, float), at.shape)[inside]
     place = np.clip(np.searchsorted(bins.edges, at[inside], side="left") - 1, 0, bins.n - 1)
-    return np.bincount(place, weights, bins.n)
+    return np.asarray(np.bincount(place, weights, bins.n), np.float64)
 
 
 class Boxes(NamedTuple):

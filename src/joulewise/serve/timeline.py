@@ -102,7 +102,7 @@ def _points(hours: Floats, values: Floats) -> list[LinePoint]:
 def heights(
     figure: Figure, bins: Bins, series: Mapping[str, tuple[Floats, str]], title: str, most: float | None = None
 ) -> Plot:
-    """What stands on each other in each bin, by name with its colour, the first at the bottom; `most` is all there is."""
+    """What stands on each other in each bin, by name with its colour, the first at the bottom; at most, all of it."""
     shown = {name: pair for name, pair in series.items() if np.nansum(pair[0]) > 0} or dict([*series.items()][:1])
     rows = list(_stacked(shown))
     colours = {"domain": list(shown), "range": [colour for _, colour in shown.values()]}

@@ -85,7 +85,7 @@ def _facts(day: JobDay, frame: JobFrame, window: Window) -> Facts:
 
 def _arrivals(frame: JobFrame) -> Plot:
     caption = (
-        f"Jobs that arrived in each {number(frame.bins.width / 60)} min, by what became of them in the end; when a job "
+        f"Jobs that arrived in each {duration(frame.bins.width)}, by what became of them in the end; when a job "
         "was dropped is not recorded."
     )
     series = {_SAID[name]: (values, _COLOURS[name]) for name, values in frame.arrived.items()}

@@ -8,7 +8,7 @@ import numpy as np
 
 from joulewise.model.arrays import Floats
 from joulewise.present import theme
-from joulewise.present.formats import number, percent, power_unit
+from joulewise.present.formats import percent, power_unit
 from joulewise.present.parts import unchecked
 from joulewise.present.tasks.gantt import gantt_between
 from joulewise.present.windows import Window, inside
@@ -32,7 +32,7 @@ from joulewise.serve.subject import Subject
 from joulewise.serve.tasks.boards import POWER, SHADE
 from joulewise.serve.tasks.day import FATES, TaskDay, TaskFrame, day_of, frame_of
 from joulewise.serve.timeline import HOUR_S, WIDTH_PX, Figure, Grid, grid, heights, zoomable
-from joulewise.units import count
+from joulewise.units import count, duration
 
 _TITLE = "Day"
 _MOST_ROWS, _MOST_RUNS, _MOST_MACHINES = 50, 1200, 220
@@ -74,11 +74,10 @@ def _facts(day: TaskDay, frame: TaskFrame, window: Window) -> Facts:
 
 
 def _arrivals(frame: TaskFrame) -> Plot:
-    minutes = number(frame.bins.width / 60)
     figure = Figure(
         "arrivals",
         "Tasks by what became of them",
-        f"Tasks that arrived in each {minutes} min, by what became of them in the end; when a task was dropped is not "
+        f"Tasks that arrived in each {duration(frame.bins.width)}, by what became of them in the end; when a task was dropped is not "
         "recorded.",
     )
     series = {_SAID[name]: (values, _COLOURS[name]) for name, values in frame.arrived.items()}
@@ -134,7 +133,7 @@ def _numbers(frame: TaskFrame) -> Table:
     """The figures as numbers, a row for several bins."""
     parts = list(thinned(frame.bins.n, _TABLE_ROWS))
     ends = [part.stop for part in parts]
-    columns = {
+    columns: dict[str, Sequence[float]] = {
         "Until (h)": frame.bins.edges[ends] / HOUR_S,
         "Utility earned by then": frame.curves.utility[ends],
         "Energy used by then (MJ)": frame.curves.energy_j[ends] / 1e6,
