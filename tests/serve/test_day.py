@@ -215,13 +215,17 @@ def test_what_a_page_says_is_what_the_run_says() -> None:
         assert told["tasks completed"] == f"{row['tasks_completed']:,}"
 
 
-def test_a_study_that_kept_nothing_says_how_to_keep_days(tmp_path: Path) -> None:
+def test_a_day_that_was_not_kept_is_computed_anew(tmp_path: Path) -> None:
     results = results_of("managed", tmp_path / "results")
     for table in results.study.kind.tables:
         for path in (results.folder / table).glob("*.parquet"):
             path.unlink()
-    twin = Client(create_app(Settings(tmp_path))).get("/api/studies/results/day").json()
-    assert 'keep = "first"' in str(twin["blocks"])
+    client = Client(create_app(Settings(tmp_path)))
+    for point, row in enumerate(results.runs.iter_rows(named=True)):
+        twin = client.get(f"/api/studies/results/day?point={point}").json()
+        assert 'keep = "first"' in str(_blocks(twin, "sentences"))
+        (facts,) = _blocks(twin, "facts")
+        assert dict(facts["pairs"])["tasks completed"] == f"{row['tasks_completed']:,}"
 
 
 def test_other_studies_have_no_day() -> None:

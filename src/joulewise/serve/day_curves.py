@@ -26,15 +26,15 @@ def earned_and_used(curves: Curves) -> Iterator[tuple[str, str]]:
         yield "energy used", energy(float(curves.energy_j[-1] - curves.energy_j[0]))
 
 
-def curve_plots(bins: Bins, curves: Curves, row: Mapping[str, Any], *, is_whole: bool) -> Iterator[Plot]:
-    """Utility with its bound, and energy with its budget where it is known; `row` is that of the run."""
-    yield _utility(bins, curves.utility, row, is_whole=is_whole)
+def curve_plots(bins: Bins, curves: Curves, columns: Mapping[str, Any], *, is_whole: bool) -> Iterator[Plot]:
+    """Utility with its bound, and energy with its budget where it is known; `columns` are those of the run."""
+    yield _utility(bins, curves.utility, columns, is_whole=is_whole)
     if np.isfinite(curves.energy_j).all():
         yield _energy(bins, curves, is_whole=is_whole)
 
 
-def _utility(bins: Bins, utility: Floats, row: Mapping[str, Any], *, is_whole: bool) -> Plot:
-    bound, name = row.get(BOUND), BOUND_NAMES[row.get("bound") == TRIVIAL]
+def _utility(bins: Bins, utility: Floats, columns: Mapping[str, Any], *, is_whole: bool) -> Plot:
+    bound, name = columns.get(BOUND), BOUND_NAMES[columns.get("bound") == TRIVIAL]
     limits = {} if bound is None else {name: float(bound)}
     said = f" Nobody can have earned more by the end than the {name}." if limits else ""
     caption = f"Utility earned since the start of the counted time; its slope is the rate of earning.{said}"

@@ -4,52 +4,72 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import lru_cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import polars as pl
 
 from joulewise.errors import InputError, Problem
 from joulewise.present.formats import fixed
 from joulewise.present.windows import Window
-from joulewise.serve.answer import Answer, Cell, Link, Links, Said, Sentences, Table
+from joulewise.serve import solving
+from joulewise.serve.answer import Cell, Link, Links, Said, Sentences, Table
 from joulewise.serve.asking import Asked, Choice, Number, Wish
 from joulewise.serve.timeline import FROM, HOUR_S, TO
+from joulewise.serve.whatif import POINT, point_wish, question
 from joulewise.study.store.store import Store
 
 if TYPE_CHECKING:
     from joulewise.serve.subject import Subject
 
+_NOTHING_KEPT = "kept no detail tables"
+_KEEP = 'write keep = "first", for the first trial of each point, or keep = "all" into it and run it again'
 RUN = "run"
 """The key of a query that says which run is seen."""
 N_BINS = 120
 """Into so many pieces a window is cut: as many as a screen can show."""
 _MOST_DAYS = 4
 """So many days of a study are kept at hand."""
-_MOST_LOOKED_AT = 12
 _STEP_H = 0.01
 _LEAST_H = 0.001
 
-Day = TypeVar("Day")
+
+class HasWhole(Protocol):
+    """A day that knows its counted window."""
+
+    @property
+    def whole(self) -> Window:
+        """The counted window."""
 
 
-def has_tables(*names: str) -> Callable[[Subject], bool]:
-    """Whether runs of a study may have these detail tables."""
-    return lambda subject: set(names) <= set(subject.study.kind.tables)
+Day = TypeVar("Day", bound=HasWhole)
+Make = Callable[[Mapping[str, pl.DataFrame]], Day]
 
 
-def wishes(subject: Subject, table: str, more: Sequence[Wish] = ()) -> Sequence[Wish]:
-    """Which run and which window may be asked for; none where no run kept its tables."""
+class Seen(NamedTuple, Generic[Day]):
+    """A day with the columns of its run."""
+
+    day: Day
+    columns: Mapping[str, Any]
+
+
+def wishes(subject: Subject, table: str) -> Sequence[Wish]:
+    """Which day may be asked for: that of a run that kept its tables, or, where none did, that of a point."""
     runs = _kept_runs(subject, table)
     if not runs:
-        return ()
-    start_h, end_h = subject.kept(("span", table), lambda: _span_h(subject, table, list(runs)))
-    hours: dict[str, Any] = {"low": start_h, "high": end_h, "step": _STEP_H, "unit": "h"}
+        return (point_wish(subject),)
+    return (Choice(RUN, "Run", "Those whose detail tables were kept.", options=runs),)
+
+
+def window_wishes(whole: Window) -> Sequence[Wish]:
+    """Which window of a day may be asked for."""
+    start_h, end_h = math.floor(whole.start_s / HOUR_S), math.ceil(whole.end_s / HOUR_S)
+    hours: dict[str, Any] = {"low": float(start_h), "high": float(max(end_h, start_h + 1)), "unit": "h"}
     return (
-        Choice(RUN, "Run", "Those whose detail tables were kept.", options=runs),
-        Number(FROM, "From", "Where the window begins.", default=start_h, **hours),
-        Number(TO, "To", "Where it ends.", default=end_h, **hours),
-        *more,
+        Number(FROM, "From", "Where the window begins.", default=hours["low"], step=_STEP_H, **hours),
+        Number(TO, "To", "Where it ends.", default=hours["high"], step=_STEP_H, **hours),
     )
 
 
@@ -74,30 +94,45 @@ def _named_runs(subject: Subject, table: str) -> dict[str, str]:
     }
 
 
-def _span_h(subject: Subject, table: str, runs: Sequence[str]) -> tuple[float, float]:
-    """When the first of a few of the kept days begins and the last ends, in whole hours."""
-    few = runs[:: max(1, len(runs) // _MOST_LOOKED_AT)]
-    at_h = subject.results.details(table, ["at_s"], few)["at_s"] / HOUR_S
-    first, last = float(at_h.min() or 0.0), float(at_h.max() or 0.0)  # type: ignore[arg-type]
-    return float(math.floor(first)), float(max(math.ceil(last), math.floor(first) + 1))
+def seen(subject: Subject, asked: Asked, make: Make[Day]) -> Seen[Day]:
+    """The day that was asked for; the last few of a study are kept at hand."""
+    read = subject.kept(("days", make), lambda: lru_cache(_MOST_DAYS)(partial(_read, subject, make)))
+    key = (RUN, asked[RUN]) if RUN in asked.values else (POINT, question(subject, asked))
+    found: Seen[Day] = read(*key)
+    return found
 
 
-def day_asked(subject: Subject, asked: Asked, make: Callable[[Mapping[str, pl.DataFrame]], Day]) -> Day:
-    """The day of the run that was asked for; the last few are kept at hand."""
-    read = subject.kept(("days", make), lambda: lru_cache(_MOST_DAYS)(lambda key: make(subject.results.tables(key))))
-    return read(asked[RUN])
+def _read(subject: Subject, make: Make[Day], what: str, key: Any) -> Seen[Day]:
+    if what == POINT:
+        return _computed(subject, make, key)
+    row = subject.results.scan().filter(pl.col("run") == key).collect().row(0, named=True)
+    return Seen(make(subject.results.tables(key)), row)
 
 
-def run_asked(asked: Asked) -> str:
-    """The run that was asked for, in words."""
-    options = next(wish.options for wish in asked.wishes if isinstance(wish, Choice) and wish.key == RUN)
-    return f"{options[asked[RUN]]}."
+def _computed(subject: Subject, make: Make[Day], asked: solving.Asked) -> Seen[Day]:
+    """The day of a point, computed anew; InputError, with what else one can do, where that takes too much."""
+    with TemporaryDirectory(prefix="joulewise-") as scratch:
+        folder = Path(scratch)
+        try:
+            columns = subject.desk.solve(solving.tables_into, asked, folder)
+        except InputError as error:
+            raise InputError(*error.problems, Problem("the study", _NOTHING_KEPT, advice=_KEEP)) from None
+        return Seen(make({path.stem: pl.read_parquet(path) for path in folder.glob("*.parquet")}), columns)
 
 
-def row_asked(subject: Subject, asked: Asked) -> dict[str, Any]:
-    """The row of the run that was asked for."""
-    rows = subject.results.scan().filter(pl.col("run") == asked[RUN]).collect()
-    return rows.row(0, named=True)
+def told(subject: Subject, asked: Asked) -> Sequence[Sentences]:
+    """That a day was computed anew, where it was."""
+    if RUN in asked.values:
+        return ()
+    lead = f"This day is computed anew, as the study {_NOTHING_KEPT}."
+    kept = f'The study file says keep = "{subject.study.heading.keep}"; {_KEEP}.'
+    return (Sentences([Said(lead, kept)]),)
+
+
+def name_asked(asked: Asked) -> str:
+    """The run or the point that was asked for, in words."""
+    wish = asked.wishes[0]
+    return f"{wish.options[asked[wish.key]]}." if isinstance(wish, Choice) else ""
 
 
 def window_asked(asked: Asked, whole: Window) -> Window:
@@ -149,17 +184,6 @@ def _moved(window: Window, by_s: float, whole: Window) -> Window:
 
 def _inside(window: Window, whole: Window) -> Window:
     return Window(max(window.start_s, whole.start_s), min(window.end_s, whole.end_s))
-
-
-def nothing_kept(subject: Subject, title: str) -> Answer:
-    """What a page says where no run kept its tables."""
-    keep = subject.study.heading.keep
-    said = Said(
-        "No run of this study kept its detail tables, so its days cannot be seen.",
-        f'The study file says keep = "{keep}". Write keep = "first" into it, which keeps the first trial of each '
-        f'point, or keep = "all"; then run it again: `joulewise run` with the study file.',
-    )
-    return Answer(title, [Sentences([said])])
 
 
 def numbers_table(caption: str, columns: Mapping[str, Sequence[float]], digits: Mapping[str, int]) -> Table:

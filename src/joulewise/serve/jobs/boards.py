@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from joulewise.serve.asking import Choice, Wish
 from joulewise.serve.board import Board
-from joulewise.serve.kept_day import has_tables, wishes
 
 if TYPE_CHECKING:
     from joulewise.serve.answer import Answer
@@ -16,24 +15,22 @@ if TYPE_CHECKING:
 
 CLUSTER, ALL = "cluster", "all"
 """The key of a query that says which cluster is seen, and what stands for all of them."""
-_TRACES, _CLUSTERS = "job_traces", "clusters"
+_TRACES = "job_traces"
 
 
 def _wishes(subject: Subject) -> Sequence[Wish]:
-    common = wishes(subject, _TRACES)
-    if not common:
-        return ()
-    names = subject.kept("clusters", lambda: _clusters(subject))
-    return (*common, Choice(CLUSTER, "Nodes of", options={ALL: "all clusters", **{name: name for name in names}}))
+    from joulewise.serve.kept_day import wishes
+
+    return wishes(subject, _TRACES)
 
 
-def _clusters(subject: Subject) -> list[str]:
-    """The clusters of all kept runs."""
-    from joulewise.study.store.store import Store
+def _further(subject: Subject, asked: Asked) -> Sequence[Wish]:
+    from joulewise.serve.jobs.day import day_of
+    from joulewise.serve.kept_day import seen, window_wishes
 
-    stored = sorted(Store(subject.folder).detail_keys(_CLUSTERS))
-    names = subject.results.details(_CLUSTERS, ["cluster"], stored)["cluster"]
-    return [str(name) for name in names.unique(maintain_order=True)]
+    day = seen(subject, asked, day_of).day
+    clusters = {ALL: "all clusters", **{name: name for name in day.clusters["cluster"]}}
+    return (*window_wishes(day.whole), Choice(CLUSTER, "Nodes of", options=clusters))
 
 
 def _day(subject: Subject, asked: Asked) -> Answer:
@@ -46,9 +43,10 @@ DAY = Board(
     "day",
     "Day",
     "What a scheduler ran on which nodes, what waited and how it was slowed down, as close as one likes to look.",
-    has_tables("jobs", _TRACES, _CLUSTERS),
+    lambda subject: {"jobs", _TRACES, "clusters"} <= set(subject.study.kind.tables),
     _day,
     _wishes,
+    _further,
     is_live=True,
 )
 

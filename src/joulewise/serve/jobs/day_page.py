@@ -21,13 +21,12 @@ from joulewise.serve.jobs.boards import ALL, CLUSTER
 from joulewise.serve.jobs.day import FATES, JobDay, JobFrame, day_of, frame_of, slowed
 from joulewise.serve.kept_day import (
     N_BINS,
-    day_asked,
-    nothing_kept,
+    name_asked,
     numbers_table,
-    row_asked,
-    run_asked,
+    seen,
     thinned,
     title_of,
+    told,
     ways,
     window_asked,
 )
@@ -47,15 +46,14 @@ _BUSY = (theme.lighter(theme.PALETTE[0], 0.92), *theme.ordered(3))
 
 def day_page(subject: Subject, asked: Asked) -> Answer:
     """A window of the day of a run: what was earned, used and waited for, and which nodes ran what."""
-    if not asked.wishes:
-        return nothing_kept(subject, _TITLE)
-    day, row = day_asked(subject, asked, day_of), row_asked(subject, asked)
+    day, columns = seen(subject, asked, day_of)
     window = window_asked(asked, day.whole)
     frame = frame_of(day, cut(window, day.whole, N_BINS), _MOST_ROWS)
     blocks: list[Block] = [
+        *told(subject, asked),
         _facts(day, frame, window),
         ways(asked, window, day.whole),
-        *curve_plots(frame.bins, frame.curves, row, is_whole=window == day.whole),
+        *curve_plots(frame.bins, frame.curves, columns, is_whole=window == day.whole),
         _arrivals(frame),
         _waiting(frame),
         _nodes_busy(day, frame),
@@ -63,7 +61,7 @@ def day_page(subject: Subject, asked: Asked) -> Answer:
         _nodes(day, frame, window, asked[CLUSTER]),
         _numbers(frame),
     ]
-    return Answer(_TITLE, blocks, run_asked(asked))
+    return Answer(_TITLE, blocks, name_asked(asked))
 
 
 def _facts(day: JobDay, frame: JobFrame, window: Window) -> Facts:

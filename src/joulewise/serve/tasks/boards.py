@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from joulewise.serve.asking import Choice, Wish
 from joulewise.serve.board import Board
-from joulewise.serve.kept_day import has_tables, wishes
 
 if TYPE_CHECKING:
     from joulewise.serve.answer import Answer
@@ -19,8 +18,18 @@ _TRACES = "traces"
 
 
 def _wishes(subject: Subject) -> Sequence[Wish]:
+    from joulewise.serve.kept_day import wishes
+
+    return wishes(subject, _TRACES)
+
+
+def _further(subject: Subject, asked: Asked) -> Sequence[Wish]:
+    from joulewise.serve.kept_day import seen, window_wishes
+    from joulewise.serve.tasks.day import day_of
+
     shades = {BUSY: "time with a run", POWER: "power of runs"}
-    return wishes(subject, _TRACES, [Choice(SHADE, "Machines by", options=shades)])
+    whole = seen(subject, asked, day_of).day.whole
+    return (*window_wishes(whole), Choice(SHADE, "Machines by", options=shades))
 
 
 def _day(subject: Subject, asked: Asked) -> Answer:
@@ -33,9 +42,10 @@ DAY = Board(
     "day",
     "Day",
     "What a manager earned, used, dropped and ran over the day, machine by machine, as close as one likes to look.",
-    has_tables("records", _TRACES),
+    lambda subject: {"records", _TRACES} <= set(subject.study.kind.tables),
     _day,
     _wishes,
+    _further,
     is_live=True,
 )
 

@@ -18,13 +18,12 @@ from joulewise.serve.day import cut, named_ranges
 from joulewise.serve.day_curves import curve_plots, earned_and_used
 from joulewise.serve.kept_day import (
     N_BINS,
-    day_asked,
-    nothing_kept,
+    name_asked,
     numbers_table,
-    row_asked,
-    run_asked,
+    seen,
     thinned,
     title_of,
+    told,
     ways,
     window_asked,
 )
@@ -43,21 +42,20 @@ _SAID = dict(zip(FATES, ("ran", "killed", "dropped", "never started"), strict=Tr
 
 def day_page(subject: Subject, asked: Asked) -> Answer:
     """A window of the day of a run: what was earned, used, waited for and dropped, and which machines ran what."""
-    if not asked.wishes:
-        return nothing_kept(subject, _TITLE)
-    day, row = day_asked(subject, asked, day_of), row_asked(subject, asked)
+    day, columns = seen(subject, asked, day_of)
     window = window_asked(asked, day.whole)
     frame = frame_of(day, cut(window, day.whole, N_BINS), _MOST_ROWS)
     blocks: list[Block] = [
+        *told(subject, asked),
         _facts(day, frame, window),
         ways(asked, window, day.whole),
-        *curve_plots(frame.bins, frame.curves, row, is_whole=window == day.whole),
+        *curve_plots(frame.bins, frame.curves, columns, is_whole=window == day.whole),
         _arrivals(frame),
         _waiting(frame),
         _machines(day, frame, window, shade=asked[SHADE]),
         _numbers(frame),
     ]
-    return Answer(_TITLE, blocks, run_asked(asked))
+    return Answer(_TITLE, blocks, name_asked(asked))
 
 
 def _facts(day: TaskDay, frame: TaskFrame, window: Window) -> Facts:
@@ -77,8 +75,8 @@ def _arrivals(frame: TaskFrame) -> Plot:
     figure = Figure(
         "arrivals",
         "Tasks by what became of them",
-        f"Tasks that arrived in each {duration(frame.bins.width)}, by what became of them in the end; when a task was dropped is not "
-        "recorded.",
+        f"Tasks that arrived in each {duration(frame.bins.width)}, by what became of them in the end; when a task "
+        "was dropped is not recorded.",
     )
     series = {_SAID[name]: (values, _COLOURS[name]) for name, values in frame.arrived.items()}
     return heights(figure, frame.bins, series, "tasks that arrived")
