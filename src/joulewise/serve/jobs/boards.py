@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from joulewise.serve.asking import Choice, Wish
 from joulewise.serve.board import Board
 
 if TYPE_CHECKING:
     from joulewise.serve.answer import Answer
-    from joulewise.serve.asking import Asked
+    from joulewise.serve.asking import Asked, Wish
     from joulewise.serve.subject import Subject
 
-CLUSTER, ALL = "cluster", "all"
-"""The key of a query that says which cluster is seen, and what stands for all of them."""
 _TRACES = "job_traces"
 
 
@@ -25,12 +22,9 @@ def _wishes(subject: Subject) -> Sequence[Wish]:
 
 
 def _further(subject: Subject, asked: Asked) -> Sequence[Wish]:
-    from joulewise.serve.jobs.day import day_of
-    from joulewise.serve.kept_day import seen, window_wishes
+    from joulewise.serve.jobs.day_page import day_wishes
 
-    day = seen(subject, asked, day_of).day
-    clusters = {ALL: "all clusters", **{name: name for name in day.clusters["cluster"]}}
-    return (*window_wishes(day.whole), Choice(CLUSTER, "Nodes of", options=clusters))
+    return day_wishes(subject, asked)
 
 
 def _day(subject: Subject, asked: Asked) -> Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,9 @@ from joulewise.present.jobs.gantt import gantt_between
 from joulewise.present.parts import unchecked
 from joulewise.present.windows import Window, inside
 from joulewise.serve.answer import Answer, Block, Facts, Plot, Table
-from joulewise.serve.asking import Asked
+from joulewise.serve.asking import Asked, Choice, Wish
 from joulewise.serve.day import cut, named_ranges
 from joulewise.serve.day_curves import curve_plots, earned_and_used
-from joulewise.serve.jobs.boards import ALL, CLUSTER
 from joulewise.serve.jobs.day import FATES, JobDay, JobFrame, day_of, frame_of, slowed
 from joulewise.serve.kept_day import (
     N_BINS,
@@ -29,11 +29,14 @@ from joulewise.serve.kept_day import (
     told,
     ways,
     window_asked,
+    window_wishes,
 )
 from joulewise.serve.subject import Subject
 from joulewise.serve.timeline import HOUR_S, WIDTH_PX, Figure, Grid, grid, heights, zoomable
 from joulewise.units import count, duration
 
+CLUSTER, ALL = "cluster", "all"
+"""The key of a query that says which cluster is seen, and what stands for all of them."""
 _TITLE = "Day"
 _MOST_ROWS, _MOST_RUNS = 60, 500
 _TABLE_ROWS = 24
@@ -42,6 +45,13 @@ _COLOURS = dict(
     zip(FATES, (theme.PALETTE[0], theme.PALETTE[3], theme.NOTHING, theme.PALETTE[5], theme.PALETTE[6]), strict=True)
 )
 _BUSY = (theme.lighter(theme.PALETTE[0], 0.92), *theme.ordered(3))
+
+
+def day_wishes(subject: Subject, asked: Asked) -> Sequence[Wish]:
+    """What else may be asked of the day that was asked for."""
+    day = seen(subject, asked, day_of).day
+    clusters = {ALL: "all clusters", **{name: name for name in day.clusters["cluster"]}}
+    return (*window_wishes(day.whole), Choice(CLUSTER, "Nodes of", options=clusters))
 
 
 def day_page(subject: Subject, asked: Asked) -> Answer:
@@ -156,9 +166,9 @@ def _numbers(frame: JobFrame) -> Table:
         "Completed": [float(frame.completed[part].sum()) for part in parts],
     }
     columns = {
-        "Until (h)": frame.bins.edges[ends] / HOUR_S,
-        "Utility earned by then": frame.curves.utility[ends],
-        "Energy used by then (MJ)": frame.curves.energy_j[ends] / 1e6,
+        "Until (h)": (frame.bins.edges[ends] / HOUR_S).tolist(),
+        "Utility earned by then": frame.curves.utility[ends].tolist(),
+        "Energy used by then (MJ)": (frame.curves.energy_j[ends] / 1e6).tolist(),
         **counts,
         "Mean waiting": means(frame.waiting),
         "Mean nodes busy": means(frame.nodes),

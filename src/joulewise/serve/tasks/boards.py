@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from joulewise.serve.asking import Choice, Wish
 from joulewise.serve.board import Board
 
 if TYPE_CHECKING:
     from joulewise.serve.answer import Answer
-    from joulewise.serve.asking import Asked
+    from joulewise.serve.asking import Asked, Wish
     from joulewise.serve.subject import Subject
 
-SHADE, BUSY, POWER = "shade", "busy", "power"
 _TRACES = "traces"
 
 
@@ -24,12 +22,9 @@ def _wishes(subject: Subject) -> Sequence[Wish]:
 
 
 def _further(subject: Subject, asked: Asked) -> Sequence[Wish]:
-    from joulewise.serve.kept_day import seen, window_wishes
-    from joulewise.serve.tasks.day import day_of
+    from joulewise.serve.tasks.day_page import day_wishes
 
-    shades = {BUSY: "time with a run", POWER: "power of runs"}
-    whole = seen(subject, asked, day_of).day.whole
-    return (*window_wishes(whole), Choice(SHADE, "Machines by", options=shades))
+    return day_wishes(subject, asked)
 
 
 def _day(subject: Subject, asked: Asked) -> Answer:

@@ -13,7 +13,7 @@ from joulewise.present.parts import unchecked
 from joulewise.present.tasks.gantt import gantt_between
 from joulewise.present.windows import Window, inside
 from joulewise.serve.answer import Answer, Block, Facts, Plot, Table
-from joulewise.serve.asking import Asked
+from joulewise.serve.asking import Asked, Choice, Wish
 from joulewise.serve.day import cut, named_ranges
 from joulewise.serve.day_curves import curve_plots, earned_and_used
 from joulewise.serve.kept_day import (
@@ -26,18 +26,26 @@ from joulewise.serve.kept_day import (
     told,
     ways,
     window_asked,
+    window_wishes,
 )
 from joulewise.serve.subject import Subject
-from joulewise.serve.tasks.boards import POWER, SHADE
 from joulewise.serve.tasks.day import FATES, TaskDay, TaskFrame, day_of, frame_of
 from joulewise.serve.timeline import HOUR_S, WIDTH_PX, Figure, Grid, grid, heights, zoomable
 from joulewise.units import count, duration
 
+SHADE, BUSY, POWER = "shade", "busy", "power"
+"""The key of a query that says what cells of machines show, and what they may show."""
 _TITLE = "Day"
 _MOST_ROWS, _MOST_RUNS, _MOST_MACHINES = 50, 1200, 220
 _TABLE_ROWS = 24
 _COLOURS = dict(zip(FATES, (theme.PALETTE[0], theme.PALETTE[3], theme.NOTHING, theme.PALETTE[5]), strict=True))
 _SAID = dict(zip(FATES, ("ran", "killed", "dropped", "never started"), strict=True))
+
+
+def day_wishes(subject: Subject, asked: Asked) -> Sequence[Wish]:
+    """What else may be asked of the day that was asked for."""
+    shades = {BUSY: "time with a run", POWER: "power of runs"}
+    return (*window_wishes(seen(subject, asked, day_of).day.whole), Choice(SHADE, "Machines by", options=shades))
 
 
 def day_page(subject: Subject, asked: Asked) -> Answer:
@@ -132,9 +140,9 @@ def _numbers(frame: TaskFrame) -> Table:
     parts = list(thinned(frame.bins.n, _TABLE_ROWS))
     ends = [part.stop for part in parts]
     columns: dict[str, Sequence[float]] = {
-        "Until (h)": frame.bins.edges[ends] / HOUR_S,
-        "Utility earned by then": frame.curves.utility[ends],
-        "Energy used by then (MJ)": frame.curves.energy_j[ends] / 1e6,
+        "Until (h)": (frame.bins.edges[ends] / HOUR_S).tolist(),
+        "Utility earned by then": frame.curves.utility[ends].tolist(),
+        "Energy used by then (MJ)": (frame.curves.energy_j[ends] / 1e6).tolist(),
         "Tasks that arrived": [sum(float(each[part].sum()) for each in frame.arrived.values()) for part in parts],
         "Of these dropped": [float(frame.arrived["dropped"][part].sum()) for part in parts],
         "Completed": [float(frame.completed[part].sum()) for part in parts],
