@@ -89,7 +89,7 @@ def runs_of(results: Results) -> Iterator[tuple[dict[str, Any], Mapping[str, pl.
 def test_a_whole_day_of_tasks_is_what_its_run_says() -> None:
     for row, tables in runs_of(made("managed")):
         day = tasks_day.day_of(tables)
-        frame = tasks_day.frame_of(day, cut(day.whole, day.whole, _N_BINS), _MOST_ROWS)
+        frame = tasks_day.frame_of(day, cut(day.whole, day.whole, _N_BINS))
         assert frame.curves.utility[-1] == pytest.approx(row["utility"])
         assert frame.curves.energy_j[-1] == pytest.approx(row["energy_j"])
         assert {f"tasks_{name}": n.sum() for name, n in frame.arrived.items() if name != "ran"} == {
@@ -99,10 +99,12 @@ def test_a_whole_day_of_tasks_is_what_its_run_says() -> None:
         assert frame.completed.sum() == row["tasks_completed"]
         length_s = day.whole.end_s - day.whole.start_s
         busy_s = row["busy_percent"] / 100 * length_s
-        in_rows_s = (frame.busy_share.mean(axis=1) * sizes(frame.machines, day.n_machines)).sum() * length_s
+        rows = grouped(day.n_machines, _MOST_ROWS)
+        share = tasks_day.busy_share(day, frame.bins, rows)
+        in_rows_s = (share.mean(axis=1) * sizes(rows, day.n_machines)).sum() * length_s
         assert in_rows_s == pytest.approx(frame.busy.mean() * length_s)
         assert in_rows_s / busy_s == pytest.approx(round(in_rows_s / busy_s)), "of the number of all machines"
-        used_j = frame.power_w.sum() * frame.bins.width
+        used_j = tasks_day.power_w(day, frame.bins, rows).sum() * frame.bins.width
         assert used_j + row["standby_energy_j"] == pytest.approx(row["energy_j"])
 
 
@@ -110,7 +112,7 @@ def test_a_whole_day_of_tasks_is_what_its_run_says() -> None:
 def test_a_whole_day_of_jobs_is_what_its_run_says(name: str) -> None:
     for row, tables in runs_of(made(name)):
         day, steps = jobs_day.day_of(tables), tables["job_traces"]
-        frame = jobs_day.frame_of(day, Bins(day.whole.start_s, day.whole.end_s, steps.height), _MOST_ROWS)
+        frame = jobs_day.frame_of(day, Bins(day.whole.start_s, day.whole.end_s, steps.height))
         assert frame.curves.utility[-1] == pytest.approx(row["utility"])
         assert frame.curves.energy_j[-1] == pytest.approx(row["energy_j"] or math.nan, nan_ok=True)
         assert {f"jobs_{fate}": n.sum() for fate, n in frame.arrived.items()} == {
@@ -126,23 +128,27 @@ def test_a_whole_day_of_jobs_is_what_its_run_says(name: str) -> None:
             assert found == pytest.approx(steps[column].to_numpy(), abs=1e-6), column
         waited = row["mean_wait_s"], row["mean_bounded_slowdown"]
         assert jobs_day.slowed(day, day.whole) == pytest.approx(waited)
-        in_rows = sum(
-            float((frame.busy_share[cluster].mean(axis=1) * sizes(frame.clusters[cluster], n)).sum())
-            for cluster, n in day.clusters.select("cluster", "n_nodes").iter_rows()
-        )
+        clusters = day.clusters.select("cluster", "n_nodes").rows()
+        in_rows = sum(_busy_nodes(day, name, frame.bins, grouped(n, _MOST_ROWS), n) for name, n in clusters)
         assert in_rows == pytest.approx(frame.nodes.mean())
+
+
+def _busy_nodes(day: jobs_day.JobDay, cluster: str, pieces: Bins, rows: Bins, n_nodes: int) -> float:
+    return float((jobs_day.busy_share(day, cluster, pieces, rows).mean(axis=1) * sizes(rows, n_nodes)).sum())
 
 
 def test_windows_side_by_side_make_the_whole_day() -> None:
     _, tables = next(runs_of(made("managed")))
     day = tasks_day.day_of(tables)
-    whole = tasks_day.frame_of(day, cut(day.whole, day.whole, 12), _MOST_ROWS)
+    whole = tasks_day.frame_of(day, cut(day.whole, day.whole, 12))
     middle_s = (day.whole.start_s + day.whole.end_s) / 2
     halves = (Window(day.whole.start_s, middle_s), Window(middle_s, day.whole.end_s))
-    parts = [tasks_day.frame_of(day, cut(half, day.whole, 6), _MOST_ROWS) for half in halves]
+    parts = [tasks_day.frame_of(day, cut(half, day.whole, 6)) for half in halves]
     assert np.concatenate([part.waiting for part in parts]) == pytest.approx(whole.waiting)
     assert np.concatenate([part.completed for part in parts]).tolist() == whole.completed.tolist()
-    assert np.hstack([part.busy_share for part in parts]) == pytest.approx(whole.busy_share)
+    rows = grouped(day.n_machines, _MOST_ROWS)
+    shares = [tasks_day.busy_share(day, part.bins, rows) for part in parts]
+    assert np.hstack(shares) == pytest.approx(tasks_day.busy_share(day, whole.bins, rows))
 
 
 # --- pages ----------------------------------------------------------------------------------------------

@@ -11,9 +11,8 @@ import polars as pl
 
 from joulewise.model.arrays import Floats
 from joulewise.present.layout import AXIS_FORMAT, assemble, inline
-from joulewise.present.lines import LIMIT_LOOK, LineAxis, LinePoint, draw_lines
-from joulewise.present.lines import Plot as LinePlot
-from joulewise.present.parts import Part, layer, unchecked
+from joulewise.present.lines import LIMIT_LOOK
+from joulewise.present.parts import Part, layer
 from joulewise.serve.answer import Plot
 from joulewise.serve.day import Bins
 
@@ -24,7 +23,7 @@ WIDTH_PX = 700
 """Of what lies between the axes of a figure, so that hours lie below each other."""
 _HEIGHT_PX, _ROW_PX, _GRID_PX = 200, 9, (60, 300)  # of a figure; of a row of a grid, which has a height between these
 _FAR = 1.6  # a limit so many times as high as the curve would press it flat, and is left out of a part of a day
-_ROOM = 1.04
+_ROOM = 1.1
 _LEFT_PX = 48  # for the numbers beside an axis
 _LAP = 1.05  # so much of its length a cell is drawn, which closes the seams between cells
 _SPAN = {"name": "span", "select": {"type": "interval", "encodings": ["x"]}}
@@ -72,31 +71,53 @@ def zoomable(figure: Figure, chart: Part) -> Plot:
 
 
 def curve(figure: Figure, bins: Bins, values: Floats, quantity: Quantity, *, is_whole: bool) -> Plot:
-    """What adds up over time, with its limits; of a part of the day only those that are near."""
-    size, hours = quantity.size, bins.edges / HOUR_S
-    low = 0.0 if is_whole else float(np.nanmin(values)) / size
-    top = float(np.nanmax(values)) / size
+    """What adds up over time, at the edges of bins, with its limits; of a part of the day only those that are near."""
+    low = 0.0 if is_whole else float(values.min()) / quantity.size
+    high = float(values.max()) / quantity.size
     limits = {
-        name: np.broadcast_to(np.asarray(limit, float), values.shape) / size for name, limit in quantity.limits.items()
+        name: np.broadcast_to(np.asarray(limit, float), values.shape) / quantity.size
+        for name, limit in quantity.limits.items()
     }
-    shown = {name: limit for name, limit in limits.items() if is_whole or np.nanmax(limit) <= _FAR * top}
-    high = max([top, *(float(np.nanmax(limit)) for limit in shown.values())])
-    lines = {name: _points(hours, limit) for name, limit in {quantity.name: values / size, **shown}.items()}
-    looks = {quantity.name: (quantity.colour, [1, 0]), **dict.fromkeys(shown, LIMIT_LOOK)}
-    room = (_ROOM - 1) * ((high - low) or 1.0)
-    x = LineAxis("simulated time (h)", float(hours[0]), float(hours[-1]), None)
-    with unchecked():
-        chart = draw_lines(
-            LinePlot(
-                lines, looks, x, LineAxis(quantity.title, low, high + room), "", WIDTH_PX, True,
-                least_height_px=_HEIGHT_PX,
-            )
-        )  # fmt: skip
-        return zoomable(figure, chart)
+    shown = {name: limit for name, limit in limits.items() if is_whole or limit.max() <= _FAR * high}
+    top = max([high, *(float(limit.max()) for limit in shown.values())])
+    y = {
+        "type": "quantitative", "title": quantity.title, "axis": {"format": AXIS_FORMAT, "tickCount": 5},
+        "scale": {"domain": [low, low + _ROOM * ((top - low) or 1.0)], "nice": False, "zero": False},
+    }  # fmt: skip
+    rows = inline([{"b": i, "y": _rounded(value / quantity.size, 7)} for i, value in enumerate(values.tolist())])
+    limited = [part for name, limit in shown.items() for part in _limit(name, limit, bins, y)]
+    return zoomable(figure, layer(*_line(rows, bins, y, quantity), *limited, width=WIDTH_PX, height=_HEIGHT_PX))
 
 
-def _points(hours: Floats, values: Floats) -> list[LinePoint]:
-    return [LinePoint(float(x), float(y)) for x, y in zip(hours, values, strict=True) if np.isfinite(y)]
+def _line(rows: pl.DataFrame, bins: Bins, y: Part, quantity: Quantity) -> list[Part]:
+    """A line, its name at its end, and what can be pointed at all over the figure."""
+    x, to_end = _time(bins), [*_hours(bins), {"filter": f"datum.b == {bins.n}"}]
+    tips = [_TIME_TIP, {"field": "y", "type": "quantitative", "title": quantity.title, "format": ",.6~r"}]
+    line = {"type": "line", "strokeWidth": 1.8, "color": quantity.colour}
+    name = {"type": "text", "text": quantity.name, "align": "left", "dx": 6, "color": quantity.colour}
+    pointed = {"type": "rect", "opacity": 0, "clip": True}
+    return [
+        {"data": rows, "transform": _hours(bins), "mark": pointed,
+         "encoding": {"x": x, "x2": {"field": "x2"}, "tooltip": tips}},
+        {"data": rows, "transform": _hours(bins), "mark": line, "encoding": {"x": x, "y": {"field": "y", **y}}},
+        {"data": rows, "transform": to_end, "mark": name, "encoding": {"x": x, "y": {"field": "y", **y}}},
+    ]  # fmt: skip
+
+
+def _limit(name: str, limit: Floats, bins: Bins, y: Part) -> list[Part]:
+    """What a line cannot pass, in steps, with its name above where it begins."""
+    is_corner = np.concatenate(([True], np.diff(limit) != 0, [True]))
+    corners = np.flatnonzero(is_corner[:-1] | is_corner[1:])
+    rows = inline([{"b": i, "y": _rounded(float(limit[i]), 7)} for i in corners.tolist()])
+    colour, dash = LIMIT_LOOK
+    line = {"type": "line", "interpolate": "step-before", "strokeWidth": 1.5, "color": colour, "strokeDash": dash}
+    text = {"type": "text", "text": name, "align": "left", "baseline": "bottom", "dx": 4, "dy": -3, "color": colour}
+    at = {"x": _time(bins), "y": {"field": "y", **y}}
+    first = [*_hours(bins), {"filter": "datum.b == 0"}]
+    return [
+        {"data": rows, "transform": _hours(bins), "mark": line, "encoding": at},
+        {"data": rows, "transform": first, "mark": text, "encoding": at},
+    ]
 
 
 def heights(
@@ -221,6 +242,6 @@ def _time(bins: Bins, *, named: bool = True) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _rounded(value: float) -> float:
+def _rounded(value: float, digits: int = 4) -> float:
     """A number with as many digits as can be seen."""
-    return float(f"{value:.4g}")
+    return float(f"{value:.{digits}g}")

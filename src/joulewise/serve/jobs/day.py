@@ -22,7 +22,6 @@ from joulewise.serve.day import (
     column,
     counted,
     covered,
-    grouped,
     held,
     sizes,
     sums_of,
@@ -38,13 +37,15 @@ _USED = ("ran", "killed")
 class JobDay:
     """A run of parallel jobs as its detail tables have it.
 
-    `runs` are all stretches of running with the nodes that they may have had; `clusters` has a row for each cluster.
+    `runs` are all stretches of running with the nodes that they may have had, and `boxes` these nodes over time, by
+    cluster; `clusters` has a row for each cluster.
     `whole` is the counted window. A job waits for as long as it `stays` and does not run: from when it could start
     until it was done; `running` are the stretches of those that ever wait. `slowdowns` are instants of arrival, waits
     and bounded slowdowns of the jobs that had nodes.
     """
 
     runs: pl.DataFrame
+    boxes: Mapping[str, Boxes]
     clusters: pl.DataFrame
     whole: Window
     arrival_s: Mapping[str, Floats]
@@ -74,6 +75,7 @@ def day_of(tables: Mapping[str, pl.DataFrame]) -> JobDay:
     until_s = np.where(used, end_s, np.maximum(whole.end_s, ready_s))
     return JobDay(
         runs.join(cores, on="cluster", how="left", maintain_order="left"),
+        {name: _boxes(runs, name) for name in clusters["cluster"]},
         clusters,
         whole,
         {name: arrival_s[(fate == name).to_numpy()] for name in FATES},
@@ -94,11 +96,11 @@ def _trace(steps: pl.DataFrame) -> Trace:
 
 @dataclass(frozen=True, eq=False)
 class JobFrame:
-    """What happened in a window of a day, by the bin; nodes by rows of each cluster.
+    """What happened in a window of a day, by the bin.
 
     `arrived` and `completed` are numbers of jobs, the first by what became of them; `waiting`, `running`, `nodes` and
     `cores` (of all, in percent) are means over a bin. `slowdown` is the mean bounded slowdown of the jobs that arrived
-    in a bin and had nodes, NaN where none did. `busy_share` is the busy part of the node time of each row and bin.
+    in a bin and had nodes, NaN where none did.
     """
 
     bins: Bins
@@ -110,16 +112,13 @@ class JobFrame:
     nodes: Floats
     busy_percent: Floats
     slowdown: Floats
-    clusters: Mapping[str, Bins]
-    busy_share: Mapping[str, Floats]
 
 
-def frame_of(day: JobDay, bins: Bins, most_rows: int) -> JobFrame:
-    """What happened in bins of a day, with the nodes of all clusters in about so many rows."""
+def frame_of(day: JobDay, bins: Bins) -> JobFrame:
+    """What happened in bins of a day."""
     spans = column(day.runs, "start_s"), column(day.runs, "end_s")
     nodes, per_node = column(day.runs, "nodes"), column(day.runs, "cores_per_node")
     arrival_s, _, slowdown = day.slowdowns
-    rows = _rows(day, most_rows)
     with np.errstate(invalid="ignore"):
         mean_slowdown = counted(bins, arrival_s, slowdown) / counted(bins, arrival_s)
     return JobFrame(
@@ -132,29 +131,20 @@ def frame_of(day: JobDay, bins: Bins, most_rows: int) -> JobFrame:
         held(bins, *spans, nodes),
         100 * held(bins, *spans, nodes * per_node) / day.n_cores,
         mean_slowdown,
-        rows,
-        {name: _share(day, name, bins, part) for name, part in rows.items()},
     )
 
 
-def _rows(day: JobDay, most: int) -> dict[str, Bins]:
-    """The rows of each cluster, as many as its share of all nodes, and one at least."""
-    total = int(day.clusters["n_nodes"].sum())
-    sizes_of = day.clusters.select("cluster", "n_nodes").iter_rows()
-    return {str(name): grouped(int(n), max(1, round(most * int(n) / total))) for name, n in sizes_of}
-
-
-def _share(day: JobDay, cluster: str, bins: Bins, rows: Bins) -> Floats:
-    """The busy part of the node time of each row of a cluster and bin."""
-    here = day.runs.filter(pl.col("cluster") == cluster).select("start_s", "end_s", "ranges").explode("ranges")
-    ranges = here["ranges"]
-    boxes = Boxes(column(here, "start_s"), column(here, "end_s"), *(_ends(ranges, i) for i in (0, 1)))
+def busy_share(day: JobDay, cluster: str, bins: Bins, rows: Bins) -> Floats:
+    """The busy part of the node time of each row of nodes of a cluster and each bin."""
     n_nodes = int(day.clusters.filter(pl.col("cluster") == cluster)["n_nodes"][0])
-    return np.asarray(covered(bins, rows, boxes) / bins.width / sizes(rows, n_nodes)[:, None])
+    return np.asarray(covered(bins, rows, day.boxes[cluster]) / bins.width / sizes(rows, n_nodes)[:, None])
 
 
-def _ends(ranges: pl.Series, i: int) -> Floats:
-    return ranges.list.get(i).cast(pl.Float64).to_numpy()
+def _boxes(runs: pl.DataFrame, cluster: str) -> Boxes:
+    """The nodes that runs of a cluster had, over time."""
+    here = runs.filter(pl.col("cluster") == cluster).select("start_s", "end_s", "ranges").explode("ranges")
+    ends = (here["ranges"].list.get(i).cast(pl.Float64).to_numpy() for i in (0, 1))
+    return Boxes(column(here, "start_s"), column(here, "end_s"), *ends)
 
 
 def slowed(day: JobDay, window: Window) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,9 @@ from joulewise.present.parts import unchecked
 from joulewise.present.windows import Window, inside
 from joulewise.serve.answer import Answer, Block, Facts, Plot, Table
 from joulewise.serve.asking import Asked, Choice, Wish
-from joulewise.serve.day import cut, named_ranges
+from joulewise.serve.day import Bins, cut, grouped, named_ranges
 from joulewise.serve.day_curves import curve_plots, earned_and_used
-from joulewise.serve.jobs.day import FATES, JobDay, JobFrame, day_of, frame_of, slowed
+from joulewise.serve.jobs.day import FATES, JobDay, JobFrame, busy_share, day_of, frame_of, slowed
 from joulewise.serve.kept_day import (
     N_BINS,
     name_asked,
@@ -58,7 +58,7 @@ def day_page(subject: Subject, asked: Asked) -> Answer:
     """A window of the day of a run: what was earned, used and waited for, and which nodes ran what."""
     day, columns = seen(subject, asked, day_of)
     window = window_asked(asked, day.whole)
-    frame = frame_of(day, cut(window, day.whole, N_BINS), _MOST_ROWS)
+    frame = frame_of(day, cut(window, day.whole, N_BINS))
     blocks: list[Block] = [
         *told(subject, asked),
         _facts(day, frame, window),
@@ -68,7 +68,7 @@ def day_page(subject: Subject, asked: Asked) -> Answer:
         _waiting(frame),
         _nodes_busy(day, frame),
         _slowdown(frame),
-        _nodes(day, frame, window, asked[CLUSTER]),
+        _nodes(day, frame.bins, window, asked[CLUSTER]),
         _numbers(frame),
     ]
     return Answer(_TITLE, blocks, name_asked(asked))
@@ -126,7 +126,7 @@ def _slowdown(frame: JobFrame) -> Plot:
     return heights(Figure("slowdown", "Bounded slowdown", caption), frame.bins, series, "bounded slowdown")
 
 
-def _nodes(day: JobDay, frame: JobFrame, window: Window, cluster: str) -> Plot:
+def _nodes(day: JobDay, bins: Bins, window: Window, cluster: str) -> Plot:
     """A Gantt chart where few enough jobs run in the window, else how busy nodes are."""
     clusters = day.clusters if cluster == ALL else day.clusters.filter(pl.col("cluster") == cluster)
     sizes = {str(name): int(n) for name, n in clusters.select("cluster", "n_nodes").iter_rows()}
@@ -143,14 +143,14 @@ def _nodes(day: JobDay, frame: JobFrame, window: Window, cluster: str) -> Plot:
         f"The darker, the more of their time nodes had a job. {lowest} {count(shown.height, 'run')} are in the window; "
         f"where there are at most {_MOST_RUNS:,}, each is drawn."
     )
-    return grid(Figure("machines", "Nodes", caption), frame.bins, [_grid(frame, name, sizes[name]) for name in sizes])
+    return grid(Figure("machines", "Nodes", caption), bins, [_grid(day, bins, name, sizes) for name in sizes])
 
 
-def _grid(frame: JobFrame, name: str, n_nodes: int) -> Grid:
-    rows = frame.clusters[name]
-    edges = np.minimum(rows.edges, n_nodes)
-    shares: Floats = 100 * frame.busy_share[name]
-    return Grid(shares, edges, named_ranges(rows, n_nodes), name, "time with a job (%)", 100.0, _BUSY)
+def _grid(day: JobDay, bins: Bins, name: str, sizes: Mapping[str, int]) -> Grid:
+    """The nodes of a cluster, in as many rows as is its share of all that are shown, and one at least."""
+    rows = grouped(sizes[name], max(1, round(_MOST_ROWS * sizes[name] / sum(sizes.values()))))
+    edges, names = np.minimum(rows.edges, sizes[name]), named_ranges(rows, sizes[name])
+    return Grid(100 * busy_share(day, name, bins, rows), edges, names, name, "time with a job (%)", 100.0, _BUSY)
 
 
 def _numbers(frame: JobFrame) -> Table:

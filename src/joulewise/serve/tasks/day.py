@@ -21,7 +21,6 @@ from joulewise.serve.day import (
     column,
     counted,
     covered,
-    grouped,
     held,
     sizes,
     sums_of,
@@ -86,11 +85,10 @@ def _powered(runs: pl.DataFrame, tasks: pl.DataFrame, whole: Window) -> pl.DataF
 
 @dataclass(frozen=True, eq=False)
 class TaskFrame:
-    """What happened in a window of a day, by the bin; machines by rows of `machines`.
+    """What happened in a window of a day, by the bin.
 
     `arrived` and `completed` are numbers of tasks, the first by what became of them; `waiting` and `busy` are means
-    over a bin: of tasks, and of machines. `busy_share` and `power_w` are by row and bin: the part of the machine time
-    with a run, and the power of runs.
+    over a bin: of tasks, and of machines.
     """
 
     bins: Bins
@@ -99,25 +97,32 @@ class TaskFrame:
     completed: Floats
     waiting: Floats
     busy: Floats
-    machines: Bins
-    busy_share: Floats
-    power_w: Floats
 
 
-def frame_of(day: TaskDay, bins: Bins, most_rows: int) -> TaskFrame:
-    """What happened in bins of a day, with machines in at most so many rows."""
-    start_s, end_s, machine = (column(day.runs, name) for name in ("start_s", "end_s", "machine"))
-    rows = grouped(day.n_machines, most_rows)
-    boxes = Boxes(start_s, end_s, machine, machine + 1)
-    power_w = np.nan_to_num(column(day.runs, "power_w"))
+def frame_of(day: TaskDay, bins: Bins) -> TaskFrame:
+    """What happened in bins of a day."""
+    spans = column(day.runs, "start_s"), column(day.runs, "end_s")
     return TaskFrame(
         bins,
         day.trace.curves(day.earned, bins),
         {name: counted(bins, at_s) for name, at_s in day.arrival_s.items()},
         counted(bins, day.ends_s),
-        waiting(bins, *day.stays, (start_s, end_s)),
-        held(bins, start_s, end_s),
-        rows,
-        covered(bins, rows, boxes) / bins.width / sizes(rows, day.n_machines)[:, None],
-        covered(bins, rows, boxes._replace(height=power_w)) / bins.width,
+        waiting(bins, *day.stays, spans),
+        held(bins, *spans),
     )
+
+
+def busy_share(day: TaskDay, bins: Bins, rows: Bins) -> Floats:
+    """The part of the machine time of each row of machines and each bin that had a run."""
+    return np.asarray(covered(bins, rows, _boxes(day)) / bins.width / sizes(rows, day.n_machines)[:, None])
+
+
+def power_w(day: TaskDay, bins: Bins, rows: Bins) -> Floats:
+    """The power of the runs on each row of machines, mean over each bin."""
+    height = np.nan_to_num(column(day.runs, "power_w"))
+    return np.asarray(covered(bins, rows, _boxes(day)._replace(height=height)) / bins.width)
+
+
+def _boxes(day: TaskDay) -> Boxes:
+    start_s, end_s, machine = (column(day.runs, name) for name in ("start_s", "end_s", "machine"))
+    return Boxes(start_s, end_s, machine, machine + 1)

@@ -14,7 +14,7 @@ from joulewise.present.tasks.gantt import gantt_between
 from joulewise.present.windows import Window, inside
 from joulewise.serve.answer import Answer, Block, Facts, Plot, Table
 from joulewise.serve.asking import Asked, Choice, Wish
-from joulewise.serve.day import cut, named_ranges
+from joulewise.serve.day import Bins, cut, grouped, named_ranges
 from joulewise.serve.day_curves import curve_plots, earned_and_used
 from joulewise.serve.kept_day import (
     N_BINS,
@@ -29,13 +29,17 @@ from joulewise.serve.kept_day import (
     window_wishes,
 )
 from joulewise.serve.subject import Subject
-from joulewise.serve.tasks.day import FATES, TaskDay, TaskFrame, day_of, frame_of
+from joulewise.serve.tasks.day import FATES, TaskDay, TaskFrame, busy_share, day_of, frame_of, power_w
 from joulewise.serve.timeline import HOUR_S, WIDTH_PX, Figure, Grid, grid, heights, zoomable
 from joulewise.units import count, duration
 
 SHADE, BUSY, POWER = "shade", "busy", "power"
 """The key of a query that says what cells of machines show, and what they may show."""
 _TITLE = "Day"
+_SHADES = {
+    BUSY: "The darker, the more of its time had a run.",
+    POWER: "The darker, the more power its runs drew; what machines draw without a run is not in it.",
+}
 _MOST_ROWS, _MOST_RUNS, _MOST_MACHINES = 50, 1200, 220
 _TABLE_ROWS = 24
 _COLOURS = dict(zip(FATES, (theme.PALETTE[0], theme.PALETTE[3], theme.NOTHING, theme.PALETTE[5]), strict=True))
@@ -52,7 +56,7 @@ def day_page(subject: Subject, asked: Asked) -> Answer:
     """A window of the day of a run: what was earned, used, waited for and dropped, and which machines ran what."""
     day, columns = seen(subject, asked, day_of)
     window = window_asked(asked, day.whole)
-    frame = frame_of(day, cut(window, day.whole, N_BINS), _MOST_ROWS)
+    frame = frame_of(day, cut(window, day.whole, N_BINS))
     blocks: list[Block] = [
         *told(subject, asked),
         _facts(day, frame, window),
@@ -60,7 +64,7 @@ def day_page(subject: Subject, asked: Asked) -> Answer:
         *curve_plots(frame.bins, frame.curves, columns, is_whole=window == day.whole),
         _arrivals(frame),
         _waiting(frame),
-        _machines(day, frame, window, shade=asked[SHADE]),
+        _machines(day, frame.bins, window, shade=asked[SHADE]),
         _numbers(frame),
     ]
     return Answer(_TITLE, blocks, name_asked(asked))
@@ -99,7 +103,7 @@ def _waiting(frame: TaskFrame) -> Plot:
     return heights(figure, frame.bins, {"waiting": (frame.waiting, theme.PALETTE[1])}, "tasks waiting")
 
 
-def _machines(day: TaskDay, frame: TaskFrame, window: Window, *, shade: str) -> Plot:
+def _machines(day: TaskDay, bins: Bins, window: Window, *, shade: str) -> Plot:
     """A Gantt chart where few enough tasks run in the window, else how busy machines are."""
     shown = inside(day.runs, window)
     if 0 < shown.height <= _MOST_RUNS and day.n_machines <= _MOST_MACHINES:
@@ -111,28 +115,32 @@ def _machines(day: TaskDay, frame: TaskFrame, window: Window, *, shade: str) -> 
         )
         with unchecked():
             return zoomable(figure, gantt_between(shown, window, day.n_machines, WIDTH_PX))
-    each = frame.machines.width
-    rows = "A row is a machine" if each == 1 else f"A row is {each:g} machines"
-    values, title, most, colours, said = _shaded(frame, shade)
+    rows = grouped(day.n_machines, _MOST_ROWS)
+    row = "A row is a machine" if rows.width == 1 else f"A row is {rows.width:g} machines"
     figure = Figure(
         "machines",
         "Machines",
-        f"{rows}, numbered by their type. {said} {count(shown.height, 'run')} are in the window; where there are at "
-        f"most {_MOST_RUNS:,} on at most {_MOST_MACHINES} machines, each is drawn.",
+        f"{row}, numbered by their type. {_SHADES[shade]} {count(shown.height, 'run')} are in the window; where there "
+        f"are at most {_MOST_RUNS:,} on at most {_MOST_MACHINES} machines, each is drawn.",
     )
-    names = named_ranges(frame.machines, day.n_machines)
-    edges = np.minimum(frame.machines.edges, day.n_machines)
-    return grid(figure, frame.bins, [Grid(values, edges, names, "machine", title, most, colours)])
+    draw = _power if shade == POWER else _busy
+    return grid(figure, bins, [draw(day, bins, rows)])
 
 
-def _shaded(frame: TaskFrame, shade: str) -> tuple[Floats, str, float, Sequence[str], str]:
-    if shade != POWER:
-        ramp = (theme.lighter(theme.PALETTE[0], 0.92), *theme.ordered(3))
-        return 100 * frame.busy_share, "time with a run (%)", 100.0, ramp, "The darker, the more of its time had a run."
-    unit, size = power_unit(float(frame.power_w.max()))
-    most = float(frame.power_w.max()) / size
-    said = "The darker, the more power its runs drew; what machines draw without a run is not in it."
-    return frame.power_w / size, f"power of runs ({unit})", most, theme.warmth(5), said
+def _busy(day: TaskDay, bins: Bins, rows: Bins) -> Grid:
+    ramp = (theme.lighter(theme.PALETTE[0], 0.92), *theme.ordered(3))
+    return _grid(day, rows, 100 * busy_share(day, bins, rows), "time with a run (%)", 100.0, ramp)
+
+
+def _power(day: TaskDay, bins: Bins, rows: Bins) -> Grid:
+    power = power_w(day, bins, rows)
+    unit, size = power_unit(float(power.max()))
+    return _grid(day, rows, power / size, f"power of runs ({unit})", float(power.max()) / size, theme.warmth(5))
+
+
+def _grid(day: TaskDay, rows: Bins, values: Floats, shade: str, most: float, colours: Sequence[str]) -> Grid:
+    edges, names = np.minimum(rows.edges, day.n_machines), named_ranges(rows, day.n_machines)
+    return Grid(values, edges, names, "machine", shade, most, colours)
 
 
 def _numbers(frame: TaskFrame) -> Table:
