@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from joulewise.model.arrays import Floats
+from joulewise.present import theme
 from joulewise.present.layout import AXIS_FORMAT, assemble, inline
 from joulewise.present.lines import LIMIT_LOOK
 from joulewise.present.parts import Part, layer
@@ -94,7 +95,7 @@ def _line(rows: pl.DataFrame, bins: Bins, y: Part, quantity: Quantity) -> list[P
     x, to_end = _time(bins), [*_hours(bins), {"filter": f"datum.b == {bins.n}"}]
     tips = [_TIME_TIP, {"field": "y", "type": "quantitative", "title": quantity.title, "format": ",.6~r"}]
     line = {"type": "line", "strokeWidth": 1.8, "color": quantity.colour}
-    name = {"type": "text", "text": quantity.name, "align": "left", "dx": 6, "color": quantity.colour}
+    name = {"type": "text", "text": quantity.name, "align": "left", "dx": 6, "color": theme.INK}
     pointed = {"type": "rect", "opacity": 0, "clip": True}
     return [
         {"data": rows, "transform": _hours(bins), "mark": pointed,
