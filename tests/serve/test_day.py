@@ -15,14 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.present.windows import Window
-from joulewise.serve.app import create_app
-from joulewise.serve.bench import Settings
 from joulewise.serve.day import Bins, Boxes, counted, covered, cut, grouped, held, named_ranges, sizes
 from joulewise.serve.jobs import day as jobs_day
 from joulewise.serve.tasks import day as tasks_day
 from joulewise.study import Results
 from tests.strategies.asgi import Client
 from tests.strategies.every_kind import made, results_of
+from tests.strategies.served import client_of
 from tests.strategies.vega import is_vega_lite
 from tests.twins import days as twin
 
@@ -137,6 +136,49 @@ def _busy_nodes(day: jobs_day.JobDay, cluster: str, pieces: Bins, rows: Bins, n_
     return float((jobs_day.busy_share(day, cluster, pieces, rows).mean(axis=1) * sizes(rows, n_nodes)).sum())
 
 
+def _broken_day(**changes: Any) -> tasks_day.TaskDay:
+    """A day of 100 s on two machines: task 0 is suspended once, task 1 is lost and runs again, task 2 never runs."""
+    types = {"task_type": "t", "machine_type": "m"}
+    columns = ("task", "machine", "start_s", "end_s")
+    records = pl.DataFrame([(0, 0, 30.0, 40.0), (1, 1, 50.0, 60.0), (2, None, None, None)], columns, orient="row")
+    more = {"arrival_s": [0.0, 0.0, 90.0], "utility": [2.0, 3.0, None], "energy_j": [200.0, 50.0, None]}
+    tables = {
+        "records": records.with_columns(fate=pl.Series(["ran", "ran", "waiting"]), **_lits(types), **_series(more)),
+        "pieces": pl.DataFrame([(0, 0, 0.0, 10.0)], columns, orient="row").with_columns(**_lits(types)),
+        "losses": pl.DataFrame([(1, 1, 20.0, 25.0)], columns, orient="row").with_columns(**_lits(types)),
+        "traces": pl.DataFrame(
+            {"at_s": [0.0, 100.0], "energy_cumulative_j": [0.0, 260.0], "budget_cumulative_j": [None, None]}
+        ),
+    }
+    return tasks_day.day_of({**tables, "records": tables["records"].with_columns(**_series(changes))})
+
+
+def _lits(values: Mapping[str, str]) -> dict[str, pl.Expr]:
+    return {name: pl.lit(value) for name, value in values.items()}
+
+
+def _series(values: Mapping[str, Any]) -> dict[str, pl.Series]:
+    return {name: pl.Series(value, dtype=pl.Float64) for name, value in values.items()}
+
+
+def test_suspended_and_lost_runs_are_seen_and_lost_ones_have_no_power() -> None:
+    day = _broken_day()
+    bins, rows = Bins(0.0, 100.0, 10), grouped(day.n_machines, 2)
+    frame = tasks_day.frame_of(day, bins)
+    assert frame.busy.tolist() == pytest.approx([1, 0, 0.5, 1, 0, 1, 0, 0, 0, 0])
+    assert frame.waiting.tolist() == pytest.approx([1, 2, 1.5, 1, 1, 0, 0, 0, 0, 1])
+    assert tasks_day.power_w(day, bins, rows).tolist() == [
+        pytest.approx([10, 0, 0, 10, 0, 0, 0, 0, 0, 0]),
+        pytest.approx([0, 0, 0, 0, 0, 5, 0, 0, 0, 0]),
+    ]
+    assert tasks_day.busy_share(day, bins, rows).sum() * bins.width == pytest.approx(35)
+
+
+def test_a_day_without_powers_draws_none() -> None:
+    day = _broken_day(energy_j=[None] * 3)
+    assert not tasks_day.power_w(day, Bins(0.0, 100.0, 10), grouped(2, 2)).any()
+
+
 def test_windows_side_by_side_make_the_whole_day() -> None:
     _, tables = next(runs_of(made("managed")))
     day = tasks_day.day_of(tables)
@@ -156,7 +198,7 @@ def test_windows_side_by_side_make_the_whole_day() -> None:
 
 @pytest.fixture(scope="module", params=["managed", "jobs", "log"])
 def client(request: pytest.FixtureRequest) -> Client:
-    return Client(create_app(Settings(made(request.param).folder.parent)))
+    return client_of(made(request.param).folder.parent)
 
 
 def _blocks(twin: dict[str, Any], kind: str) -> list[dict[str, Any]]:
@@ -196,7 +238,7 @@ def test_an_empty_window_is_a_problem(client: Client) -> None:
 
 @pytest.mark.parametrize("name", ["managed", "jobs"])
 def test_many_runs_are_cells_and_few_are_drawn(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    client = Client(create_app(Settings(made(name).folder.parent)))
+    client = client_of(made(name).folder.parent)
     page = f"joulewise.serve.{'tasks' if name == 'managed' else 'jobs'}.day_page._MOST_RUNS"
     shade = "?shade=power" if name == "managed" else "?cluster=all"
     captions = []
@@ -212,7 +254,7 @@ def test_many_runs_are_cells_and_few_are_drawn(name: str, monkeypatch: pytest.Mo
 
 def test_what_a_page_says_is_what_the_run_says() -> None:
     results = made("managed")
-    client = Client(create_app(Settings(results.folder.parent)))
+    client = client_of(results.folder.parent)
     for row, _ in runs_of(results):
         twin = client.get(f"/api/studies/results/day?run={row['run']}").json()
         (facts,) = _blocks(twin, "facts")
@@ -226,7 +268,7 @@ def test_a_day_that_was_not_kept_is_computed_anew(tmp_path: Path) -> None:
     for table in results.study.kind.tables:
         for path in (results.folder / table).glob("*.parquet"):
             path.unlink()
-    client = Client(create_app(Settings(tmp_path)))
+    client = client_of(tmp_path)
     for point, row in enumerate(results.runs.iter_rows(named=True)):
         twin = client.get(f"/api/studies/results/day?point={point}").json()
         assert 'keep = "first"' in str(_blocks(twin, "sentences"))
@@ -235,5 +277,5 @@ def test_a_day_that_was_not_kept_is_computed_anew(tmp_path: Path) -> None:
 
 
 def test_other_studies_have_no_day() -> None:
-    client = Client(create_app(Settings(made("profit").folder.parent)))
+    client = client_of(made("profit").folder.parent)
     assert client.get("/studies/results/day").status == 404

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from fastapi import FastAPI, Request
 from starlette.responses import Response
@@ -13,6 +14,7 @@ from joulewise.serve.answer import Answer
 from joulewise.serve.asking import Asked, asked
 from joulewise.serve.bench import Bench, MissingError, Settings
 from joulewise.serve.board import Board, Place
+from joulewise.serve.desk import Desk
 from joulewise.serve.guard import Guard
 from joulewise.serve.pages import Frame
 from joulewise.serve.problems import handle_problems
@@ -38,9 +40,9 @@ _ABOUT = """What the pages of the workbench show, as JSON: each page has a twin 
 Numbers that are missing are null."""
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """The workbench over a folder, as an application for any ASGI server."""
-    bench = Bench(settings, PLACES)
+def create_app(settings: Settings, desk: Desk | None = None) -> FastAPI:
+    """The workbench over a folder, as an application for any ASGI server; without a desk it gets one of its own."""
+    bench = Bench(settings, PLACES, desk or Desk(settings.allows_code))
     app = FastAPI(
         title="Joulewise workbench",
         version=__version__,
@@ -98,7 +100,8 @@ def _add_boards(app: FastAPI, bench: Bench) -> None:
 
     def page(study: Name, board: Name, request: Request) -> Response:
         subject, wanted, what = found(study, board, request)
-        frame = frame_of_study(bench, subject, request, board, is_live=wanted.is_live)
+        first = [wish.key for wish in wanted.wishes(subject)]
+        frame = replace(frame_of_study(bench, subject, request, board, is_live=wanted.is_live), first=first)
         return as_page(wanted.answer(subject, what), what, frame)
 
     def twin(study: Name, board: Name, request: Request) -> Response:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from joulewise.serve.bags import profit
+from joulewise.serve.bags import front, profit
 from joulewise.serve.board import Board
 
-BOARDS: tuple[Board, ...] = (profit.BOARD,)
+BOARDS: tuple[Board, ...] = (front.BOARD, profit.BOARD)

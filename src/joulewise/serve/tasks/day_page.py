@@ -38,7 +38,7 @@ SHADE, BUSY, POWER = "shade", "busy", "power"
 _TITLE = "Day"
 _SHADES = {
     BUSY: "The darker, the more of its time had a run.",
-    POWER: "The darker, the more power its runs drew; what machines draw without a run is not in it.",
+    POWER: "The darker, the more power tasks drew; that of lost runs, and of machines without a run, is not in it.",
 }
 _MOST_ROWS, _MOST_RUNS, _MOST_MACHINES = 50, 1200, 220
 _TABLE_ROWS = 24
