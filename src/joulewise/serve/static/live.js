@@ -24,10 +24,12 @@ async function draw(name, told) {
   if (!place) return;
   const embed = await drawing();
   const fresh = document.createElement("div");
+  fresh.setAttribute("aria-hidden", "true"); // the place is an image with a name; its parts say nothing on their own
   const made = await embed(fresh, told.spec, OPTIONS);
   views.get(name)?.finalize();
   views.set(name, made.view);
   place.replaceChildren(fresh);
+  if (place.scrollWidth > place.clientWidth) place.tabIndex = 0; // so that keys can scroll it
   if (told.follows) follow(place, made.view, told);
   if (told.zooms && told.zooms.length) zoom(made.view, told);
 }
