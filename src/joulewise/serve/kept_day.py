@@ -85,13 +85,13 @@ def _named_runs(subject: Subject, table: str) -> dict[str, str]:
     stored = Store(results.folder).detail_keys(table)
     runs = results.judging().filter(pl.col("run").is_in(list(stored))).collect()
     records = records_of_runs(results, runs)
-    told = ["trial"] if runs["trial"].n_unique() > 1 or not records.varying else []
-    return {
-        row["run"]: ", ".join(
-            [*filter(None, [records.phrases(row, records.varying)]), *(f"trial {row[k]}" for k in told)]
-        )
-        for row in runs.iter_rows(named=True)
-    }
+    has_trials = runs["trial"].n_unique() > 1 or not records.varying
+
+    def words(row: Mapping[str, Any]) -> str:
+        trial = f"trial {row['trial']}" if has_trials else ""
+        return ", ".join(filter(None, (records.phrases(row, records.varying), trial)))
+
+    return {row["run"]: words(row) for row in runs.iter_rows(named=True)}
 
 
 def seen(subject: Subject, asked: Asked, make: Make[Day]) -> Seen[Day]:
@@ -158,12 +158,13 @@ def _told_h(at_s: float) -> str:
 
 def ways(asked: Asked, window: Window, whole: Window) -> Links:
     """Where one may look from a window, without drawing a span."""
-    if window == whole:
-        return Links([Link("Closer", asked.query(**_hours(_scaled(window, 0.5))), "the half in the middle")])
     length_s = window.end_s - window.start_s
+    closer = {"Closer": _scaled(window, 0.5)} if length_s > 4 * _LEAST_H * HOUR_S else {}
+    if window == whole:
+        return Links([Link(name, asked.query(**_hours(to)), "the half in the middle") for name, to in closer.items()])
     moved = {"Earlier": _moved(window, -length_s / 2, whole), "Later": _moved(window, length_s / 2, whole)}
-    sized = {"Closer": _scaled(window, 0.5), "Wider": _inside(_scaled(window, 2.0), whole)}
-    links = [Link(name, asked.query(**_hours(to))) for name, to in {**moved, **sized}.items() if to != window]
+    there = {**moved, **closer, "Wider": _inside(_scaled(window, 2.0), whole)}
+    links = [Link(name, asked.query(**_hours(to))) for name, to in there.items() if to != window]
     usual = {wish.key: wish.usual for wish in asked.wishes}
     return Links([*links, Link("All of it", asked.query(**{key: usual[key] for key in (FROM, TO)}))])
 
