@@ -128,12 +128,18 @@ def test_a_whole_day_of_jobs_is_what_its_run_says(name: str) -> None:
         waited = row["mean_wait_s"], row["mean_bounded_slowdown"]
         assert jobs_day.slowed(day, day.whole) == pytest.approx(waited)
         clusters = day.clusters.select("cluster", "n_nodes").rows()
-        in_rows = sum(_busy_nodes(day, name, frame.bins, grouped(n, _MOST_ROWS), n) for name, n in clusters)
+        in_rows, powers_w = (
+            sum(_over_nodes(of(day, name, frame.bins, grouped(n, _MOST_ROWS)), n) for name, n in clusters)
+            for of in (jobs_day.busy_share, jobs_day.power_w)
+        )
         assert in_rows == pytest.approx(frame.nodes.mean())
+        used_j = powers_w * (day.whole.end_s - day.whole.start_s)
+        assert used_j == pytest.approx((row["energy_j"] or 0.0) - (row["standby_energy_j"] or 0.0))
 
 
-def _busy_nodes(day: jobs_day.JobDay, cluster: str, pieces: Bins, rows: Bins, n_nodes: int) -> float:
-    return float((jobs_day.busy_share(day, cluster, pieces, rows).mean(axis=1) * sizes(rows, n_nodes)).sum())
+def _over_nodes(values: np.ndarray, n_nodes: int) -> float:
+    """What rows of nodes have together, in the mean over all bins."""
+    return float((values.mean(axis=1) * sizes(grouped(n_nodes, _MOST_ROWS), n_nodes)).sum())
 
 
 def _broken_day(**changes: Any) -> tasks_day.TaskDay:
@@ -240,7 +246,7 @@ def test_an_empty_window_is_a_problem(client: Client) -> None:
 def test_many_runs_are_cells_and_few_are_drawn(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     client = client_of(made(name).folder.parent)
     page = f"joulewise.serve.{'tasks' if name == 'managed' else 'jobs'}.day_page._MOST_RUNS"
-    shade = "?shade=power" if name == "managed" else "?cluster=all"
+    shade = "?shade=power" if name == "managed" else "?cluster=all&shade=power"
     captions = []
     for most in (10_000, 1):
         monkeypatch.setattr(page, most)

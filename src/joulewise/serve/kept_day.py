@@ -28,6 +28,8 @@ _NOTHING_KEPT = "kept no detail tables"
 _KEEP = 'write keep = "first", for the first trial of each point, or keep = "all" into it and run it again'
 RUN = "run"
 """The key of a query that says which run is seen."""
+SHADE, BUSY, POWER = "shade", "busy", "power"
+"""The key of a query that says what cells of machines show, and what they may show."""
 N_BINS = 120
 """Into so many pieces a window is cut: as many as a screen can show."""
 _MOST_DAYS = 4

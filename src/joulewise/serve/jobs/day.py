@@ -67,7 +67,7 @@ def day_of(tables: Mapping[str, pl.DataFrame]) -> JobDay:
     trace = _trace(tables[JOB_TRACES])
     whole = Window(float(trace.at_s[0]), float(trace.at_s[-1]))
     cores = clusters.select("cluster", "cores_per_node")
-    runs = with_nodes(stretches(jobs, tables.get(PIECES, pl.DataFrame())))
+    runs = _powered(with_nodes(stretches(jobs, tables.get(PIECES, pl.DataFrame()))), jobs, whole)
     fate = jobs["fate"].cast(pl.String)
     arrival_s, ready_s, end_s = (column(jobs, name) for name in ("arrival_s", "ready_s", "end_s"))
     done, used = (fate == "ran").to_numpy(), fate.is_in(_USED).to_numpy()
@@ -92,6 +92,16 @@ def _trace(steps: pl.DataFrame) -> Trace:
     at_s = np.concatenate((column(steps, "at_s"), [steps["at_s"][-1] + steps["step_s"][-1]]))
     energy_j, budget_j = column(steps, ENERGY_TRACE), column(steps, BUDGET_TRACE)
     return Trace(at_s, np.concatenate(([0.0 * energy_j[0]], energy_j)), np.concatenate((budget_j[:1], budget_j)))
+
+
+def _powered(runs: pl.DataFrame, jobs: pl.DataFrame, whole: Window) -> pl.DataFrame:
+    """The stretches with the mean power of a node of their job in the counted window, in watts; null if not known."""
+    end_s, start_s = pl.col("end_s").clip(upper_bound=whole.end_s), pl.col("start_s").clip(whole.start_s)
+    inside = runs.group_by("job").agg(node_s=(pl.col("nodes") * (end_s - start_s).clip(0.0)).sum())
+    node_w = pl.col("energy_j") / pl.col("node_s")
+    powers = inside.join(jobs.select("job", "energy_j"), on="job")
+    powers = powers.select("job", node_w=pl.when(node_w.is_finite()).then(node_w))
+    return runs.join(powers, on="job", how="left", maintain_order="left")
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,15 +146,24 @@ def frame_of(day: JobDay, bins: Bins) -> JobFrame:
 
 def busy_share(day: JobDay, cluster: str, bins: Bins, rows: Bins) -> Floats:
     """The busy part of the node time of each row of nodes of a cluster and each bin."""
+    return _by_node(day, cluster, bins, rows, day.boxes[cluster]._replace(height=1.0))
+
+
+def power_w(day: JobDay, cluster: str, bins: Bins, rows: Bins) -> Floats:
+    """The power of jobs by node, mean over the nodes of each row of a cluster and over each bin."""
+    return _by_node(day, cluster, bins, rows, day.boxes[cluster])
+
+
+def _by_node(day: JobDay, cluster: str, bins: Bins, rows: Bins, boxes: Boxes) -> Floats:
     n_nodes = int(day.clusters.filter(pl.col("cluster") == cluster)["n_nodes"][0])
-    return np.asarray(covered(bins, rows, day.boxes[cluster]) / bins.width / sizes(rows, n_nodes)[:, None])
+    return np.asarray(covered(bins, rows, boxes) / bins.width / sizes(rows, n_nodes)[:, None])
 
 
 def _boxes(runs: pl.DataFrame, cluster: str) -> Boxes:
-    """The nodes that runs of a cluster had, over time."""
-    here = runs.filter(pl.col("cluster") == cluster).select("start_s", "end_s", "ranges").explode("ranges")
-    ends = (here["ranges"].list.get(i).cast(pl.Float64).to_numpy() for i in (0, 1))
-    return Boxes(column(here, "start_s"), column(here, "end_s"), *ends)
+    """The nodes that runs of a cluster had, over time, with the power of each."""
+    here = runs.filter(pl.col("cluster") == cluster).select("start_s", "end_s", "node_w", "ranges").explode("ranges")
+    first, end = (here["ranges"].list.get(i).cast(pl.Float64).to_numpy() for i in (0, 1))
+    return Boxes(column(here, "start_s"), column(here, "end_s"), first, end, np.nan_to_num(column(here, "node_w")))
 
 
 def slowed(day: JobDay, window: Window) -> tuple[float, float]:

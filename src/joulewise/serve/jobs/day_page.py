@@ -10,7 +10,7 @@ import polars as pl
 
 from joulewise.model.arrays import Floats
 from joulewise.present import theme
-from joulewise.present.formats import number, percent
+from joulewise.present.formats import number, percent, power_unit
 from joulewise.present.jobs.gantt import gantt_between
 from joulewise.present.parts import unchecked
 from joulewise.present.windows import Window, inside
@@ -18,9 +18,12 @@ from joulewise.serve.answer import Answer, Block, Facts, Plot, Table
 from joulewise.serve.asking import Asked, Choice, Wish
 from joulewise.serve.day import Bins, cut, grouped, named_ranges
 from joulewise.serve.day_curves import curve_plots, earned_and_used
-from joulewise.serve.jobs.day import FATES, JobDay, JobFrame, busy_share, day_of, frame_of, slowed
+from joulewise.serve.jobs.day import FATES, JobDay, JobFrame, busy_share, day_of, frame_of, power_w, slowed
 from joulewise.serve.kept_day import (
+    BUSY,
     N_BINS,
+    POWER,
+    SHADE,
     name_asked,
     numbers_table,
     seen,
@@ -38,6 +41,10 @@ from joulewise.units import count, duration
 CLUSTER, ALL = "cluster", "all"
 """The key of a query that says which cluster is seen, and what stands for all of them."""
 _TITLE = "Day"
+_SHADES = {
+    BUSY: "The darker, the more of their time nodes had a job.",
+    POWER: "The darker, the more power jobs drew; what nodes draw without a job is not in it.",
+}
 _MOST_ROWS, _MOST_RUNS = 60, 500
 _TABLE_ROWS = 24
 _SAID = dict(zip(FATES, ("ran", "killed", "dropped", "never started", "fit nowhere"), strict=True))
@@ -51,7 +58,12 @@ def day_wishes(subject: Subject, asked: Asked) -> Sequence[Wish]:
     """What else may be asked of the day that was asked for."""
     day = seen(subject, asked, day_of).day
     clusters = {ALL: "all clusters", **{name: name for name in day.clusters["cluster"]}}
-    return (*window_wishes(day.whole), Choice(CLUSTER, "Nodes of", options=clusters))
+    shades = {BUSY: "time with a job", POWER: "power of jobs"}
+    return (
+        *window_wishes(day.whole),
+        Choice(CLUSTER, "Nodes of", options=clusters),
+        Choice(SHADE, "Nodes by", options=shades),
+    )
 
 
 def day_page(subject: Subject, asked: Asked) -> Answer:
@@ -68,7 +80,7 @@ def day_page(subject: Subject, asked: Asked) -> Answer:
         _waiting(frame),
         _nodes_busy(day, frame),
         _slowdown(frame),
-        _nodes(day, frame.bins, window, asked[CLUSTER]),
+        _nodes(day, frame.bins, window, asked),
         _numbers(frame),
     ]
     return Answer(_TITLE, blocks, name_asked(asked))
@@ -126,9 +138,10 @@ def _slowdown(frame: JobFrame) -> Plot:
     return heights(Figure("slowdown", "Bounded slowdown", caption), frame.bins, series, "bounded slowdown")
 
 
-def _nodes(day: JobDay, bins: Bins, window: Window, cluster: str) -> Plot:
-    """A Gantt chart where few enough jobs run in the window, else how busy nodes are."""
-    clusters = day.clusters if cluster == ALL else day.clusters.filter(pl.col("cluster") == cluster)
+def _nodes(day: JobDay, bins: Bins, window: Window, asked: Asked) -> Plot:
+    """A Gantt chart where few enough jobs run in the window, else how busy nodes are, or what power they draw."""
+    is_asked = asked[CLUSTER] == ALL or pl.col("cluster") == asked[CLUSTER]
+    clusters = day.clusters.filter(is_asked)
     sizes = {str(name): int(n) for name, n in clusters.select("cluster", "n_nodes").iter_rows()}
     shown = inside(day.runs, window).filter(pl.col("cluster").is_in(list(sizes)))
     lowest = "Nodes of a cluster are alike, so a job is drawn on the lowest that are free when it starts."
@@ -140,17 +153,29 @@ def _nodes(day: JobDay, bins: Bins, window: Window, cluster: str) -> Plot:
         with unchecked():
             return zoomable(Figure("machines", "Nodes", caption), gantt_between(shown, window, sizes, WIDTH_PX))
     caption = (
-        f"The darker, the more of their time nodes had a job. {lowest} {count(shown.height, 'run')} are in the window; "
+        f"{_SHADES[asked[SHADE]]} {lowest} {count(shown.height, 'run')} are in the window; "
         f"where there are at most {_MOST_RUNS:,}, each is drawn."
     )
-    return grid(Figure("machines", "Nodes", caption), bins, [_grid(day, bins, name, sizes) for name in sizes])
+    return grid(Figure("machines", "Nodes", caption), bins, _grids(day, bins, sizes, asked[SHADE]))
 
 
-def _grid(day: JobDay, bins: Bins, name: str, sizes: Mapping[str, int]) -> Grid:
-    """The nodes of a cluster, in as many rows as is its share of all that are shown, and one at least."""
-    rows = grouped(sizes[name], max(1, round(_MOST_ROWS * sizes[name] / sum(sizes.values()))))
-    edges, names = np.minimum(rows.edges, sizes[name]), named_ranges(rows, sizes[name])
-    return Grid(100 * busy_share(day, name, bins, rows), edges, names, name, "time with a job (%)", 100.0, _BUSY)
+def _grids(day: JobDay, bins: Bins, sizes: Mapping[str, int], shade: str) -> list[Grid]:
+    """The nodes of clusters, each in as many rows as is its share of all that are shown, and one at least."""
+    n_nodes = sum(sizes.values())
+    rows = {name: grouped(n, max(1, round(_MOST_ROWS * n / n_nodes))) for name, n in sizes.items()}
+    if shade == POWER:
+        powers = {name: power_w(day, name, bins, rows[name]) for name in sizes}
+        most_w = max(float(each.max()) for each in powers.values())
+        unit, size = power_unit(most_w)
+        values = {name: each / size for name, each in powers.items()}
+        shown, most, colours = f"power of jobs by node ({unit})", most_w / size, theme.warmth(5)
+    else:
+        values = {name: 100 * busy_share(day, name, bins, rows[name]) for name in sizes}
+        shown, most, colours = "time with a job (%)", 100.0, list(_BUSY)
+    return [
+        Grid(values[name], np.minimum(rows[name].edges, n), named_ranges(rows[name], n), name, shown, most, colours)
+        for name, n in sizes.items()
+    ]
 
 
 def _numbers(frame: JobFrame) -> Table:

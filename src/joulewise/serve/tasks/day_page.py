@@ -17,7 +17,10 @@ from joulewise.serve.asking import Asked, Choice, Wish
 from joulewise.serve.day import Bins, cut, grouped, named_ranges
 from joulewise.serve.day_curves import curve_plots, earned_and_used
 from joulewise.serve.kept_day import (
+    BUSY,
     N_BINS,
+    POWER,
+    SHADE,
     name_asked,
     numbers_table,
     seen,
@@ -33,8 +36,6 @@ from joulewise.serve.tasks.day import FATES, TaskDay, TaskFrame, busy_share, day
 from joulewise.serve.timeline import HOUR_S, WIDTH_PX, Figure, Grid, grid, heights, zoomable
 from joulewise.units import count, duration
 
-SHADE, BUSY, POWER = "shade", "busy", "power"
-"""The key of a query that says what cells of machines show, and what they may show."""
 _TITLE = "Day"
 _SHADES = {
     BUSY: "The darker, the more of its time had a run.",
