@@ -45,6 +45,11 @@ def records_of(results: Results) -> Records:
     )
 
 
+def records_of_runs(results: Results, runs: pl.DataFrame) -> Records:
+    """Records of these runs that tell how to speak of them; nothing is summed up."""
+    return Records(_info(results), tidy(runs), pl.DataFrame(), pl.DataFrame(), **_words(results))
+
+
 def _records_of_schedules(results: Results) -> Records:
     """What pictures of schedules are made from: of what came out, the shares of utility alone, however many runs."""
     others = {*results_of(results.columns)} - {"status", *WHOLES}

@@ -106,3 +106,12 @@ def _world(folder: Path, stamp: object, parts: WorldParts, trial: int) -> Any:
 
     study = _study(folder, stamp)
     return study.kind.build_world(parts, Draw(study.heading.seed, trial, study.folder))
+
+
+def tables_into(asked: Asked, folder: Path) -> dict[str, Any]:
+    """The columns of such a run; its detail tables are written into a folder, each as `NAME.parquet`."""
+    with tempfile.TemporaryDirectory(prefix="joulewise-") as scratch:
+        outcome = outcome_of(asked, Path(scratch))
+        for name, table in outcome.tables().items():
+            table.write_parquet(folder / f"{name}.parquet")
+        return dict(outcome.columns)

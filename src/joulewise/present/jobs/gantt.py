@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from joulewise.present import theme
@@ -15,7 +16,7 @@ from joulewise.present.formats import number
 from joulewise.present.jobs.keys import SCHEDULER
 from joulewise.present.jobs.view import CLUSTERS, JOBS, PIECES, job_view, kept
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, all_panels, assemble, inline, sentence
-from joulewise.present.parts import vconcat
+from joulewise.present.parts import Part, vconcat
 from joulewise.present.records import Records
 from joulewise.present.windows import Limits, Window, chosen, inside, lively, time_axis
 from joulewise.units import count, duration
@@ -41,6 +42,7 @@ _TIPS = {"job": "job", "user": "user", "nodes": "nodes", "shown": "wait"}
 
 Range = tuple[int, int]
 """Nodes from the first up to, but without, the last."""
+_RANGES = pl.List(pl.List(pl.Int64))
 
 
 @dataclass(frozen=True)
@@ -78,19 +80,48 @@ def gantt(records: Records) -> Drawing:
         "alike, so a job is drawn on the lowest that are free when it starts. It may be in several pieces; those too "
         f"thin to be seen are left out. First kept trial.{best}{left}"
     )
-    looks = _looks(inside(pl.concat([panel.rows for panel in shown]), window))
-    width_px = _WIDTHS_PX[len(shown) > 1]
-    parts = [_panel(panel, _Chart(window, sizes, width_px), looks) for panel in shown]
+    chart = _Chart(window, sizes, _WIDTHS_PX[len(shown) > 1])
+    seen_runs = [with_nodes(inside(panel.rows, window)) for panel in shown]
+    looks = _looks(pl.concat(seen_runs))
+    parts = [_panel(panel.title, runs, chart, looks) for panel, runs in zip(shown, seen_runs, strict=True)]
     return Drawing(assemble(parts, across=2), caption)
+
+
+def gantt_between(runs: pl.DataFrame, window: Window, sizes: Mapping[str, int], width_px: int) -> Part:
+    """The nodes of clusters of these sizes over a window: the stretches `with_nodes` in it, which should be few."""
+    shown = inside(runs, window)
+    return _panel("", shown, _Chart(window, sizes, width_px), _looks(shown))
 
 
 def _runs(seen: Records) -> pl.DataFrame:
     """Every stretch of running with the keys of its schedule and how long its job had waited; pieces have no wait."""
     named = ["user"] if "user" in seen.frame(JOBS).columns else []
-    jobs = kept(seen, JOBS, [*COLUMNS, *named]).filter(pl.col("fate").is_in(_RAN))
-    ran = jobs.drop("fate")
-    pieces = kept(seen, PIECES, _PIECES)
-    return ran if pieces.is_empty() else pl.concat([ran, pieces], how="diagonal_relaxed")
+    return stretches(kept(seen, JOBS, [*COLUMNS, *named]), kept(seen, PIECES, _PIECES))
+
+
+def stretches(jobs: pl.DataFrame, pieces: pl.DataFrame) -> pl.DataFrame:
+    """Every stretch of running, of a table of jobs and of one of pieces, which have no wait and may be none."""
+    ran = jobs.filter(pl.col("fate").cast(pl.String).is_in(_RAN)).drop("fate")
+    parts = [ran, *([] if pieces.is_empty() else [pieces])]
+    return pl.concat([part.with_columns(pl.col("cluster").cast(pl.String)) for part in parts], how="diagonal_relaxed")
+
+
+def with_nodes(runs: pl.DataFrame) -> pl.DataFrame:
+    """Stretches with the nodes that each may have had, as `ranges` of its cluster: those of `name_nodes`."""
+    parts = [_named(part) for part in runs.partition_by("cluster", maintain_order=True)]
+    return pl.concat(parts) if parts else runs.with_columns(ranges=pl.lit([], _RANGES))
+
+
+def _named(runs: pl.DataFrame) -> pl.DataFrame:
+    """Stretches on one cluster with their nodes; ranges are put together in Polars, as there may be very many."""
+    named = name_nodes(*(runs[column].to_list() for column in ("start_s", "end_s", "nodes")))
+    ends = np.array([end for ranges in named for pair in ranges for end in pair], np.int64).reshape(-1, 2)
+    flat = pl.DataFrame({
+        "row": np.repeat(np.arange(runs.height), [len(ranges) for ranges in named]), "first": ends[:, 0],
+        "last": ends[:, 1],
+    })  # fmt: skip
+    rows = flat.group_by("row", maintain_order=True).agg(ranges=pl.concat_list("first", "last"))
+    return runs.with_columns(rows["ranges"])
 
 
 def name_nodes(start_s: Sequence[float], end_s: Sequence[float], nodes: Sequence[int]) -> list[list[Range]]:
@@ -132,17 +163,17 @@ def _sizes(seen: Records, panels: Sequence[Panel]) -> dict[str, int]:
     return {str(name): int(n) for name, n in clusters.iter_rows()}
 
 
-def _panel(panel: Panel, frame: _Chart, looks: Any) -> Any:
+def _panel(title: str, runs: pl.DataFrame, frame: _Chart, looks: Any) -> Part:
     import altair as alt
 
-    shown, clusters = inside(panel.rows, frame.window), list(frame.sizes)
+    clusters = list(frame.sizes)
     parts = []
     for name in clusters:
-        here = shown.filter(pl.col("cluster").cast(pl.String) == name)
+        here = runs.filter(pl.col("cluster") == name)
         x, y = time_axis(frame.window, named=name == clusters[-1]), _node_axis(name, frame.sizes[name])
         bars = _bars(here, frame, name).encode(x=x, x2=alt.X2("x2:Q"), y=y, y2=alt.Y2("y2:Q"), color=looks)
         parts.append(bars.properties(width=frame.width_px, height=frame.height_px(name)))
-    return vconcat(*parts, spacing=6, title=panel.title)
+    return vconcat(*parts, spacing=6, title=title)
 
 
 def _bars(runs: pl.DataFrame, frame: _Chart, cluster: str) -> Any:
@@ -150,11 +181,10 @@ def _bars(runs: pl.DataFrame, frame: _Chart, cluster: str) -> Any:
     import altair as alt
 
     node_px = frame.height_px(cluster) / frame.sizes[cluster]
-    ranges = name_nodes(*(runs[column].to_list() for column in ("start_s", "end_s", "nodes")))
     rows = [
         row
-        for run, parts in zip(runs.iter_rows(named=True), ranges, strict=True)
-        for row in _rectangles(run, _seen(parts, node_px), frame.window)
+        for run in runs.iter_rows(named=True)
+        for row in _rectangles(run, _seen(run["ranges"], node_px), frame.window)
     ] or [dict.fromkeys(("x", "x2", "y", "y2", "wait", *_TIPS))]
     hour_px = 3600 * frame.width_px / (frame.window.end_s - frame.window.start_s)
     has_edge = f"(datum.x2 - datum.x) * {hour_px} > {_EDGED_PX} && (datum.y2 - datum.y) * {node_px} > {_EDGED_PX}"
@@ -164,7 +194,7 @@ def _bars(runs: pl.DataFrame, frame: _Chart, cluster: str) -> Any:
     )  # fmt: skip
 
 
-def _seen(parts: Sequence[Range], node_px: float) -> list[Range]:
+def _seen(parts: Sequence[Sequence[int]], node_px: float) -> list[Sequence[int]]:
     """Those of the ranges of a job that are high enough to be seen, and always the largest."""
     largest = max(parts, key=lambda part: part[1] - part[0])
     return [part for part in parts if part == largest or (part[1] - part[0]) * node_px >= _SEEN_PX]
@@ -180,7 +210,7 @@ def _node_axis(name: str, n_nodes: int) -> Any:
     return alt.Y("y:Q", title=name, scale=alt.Scale(domain=[0, n_nodes], nice=False), axis=looks)
 
 
-def _rectangles(run: dict[str, Any], parts: Sequence[Range], window: Window) -> list[dict[str, Any]]:
+def _rectangles(run: dict[str, Any], parts: Sequence[Sequence[int]], window: Window) -> list[dict[str, Any]]:
     x = max(run["start_s"], window.start_s) / 3600
     x2 = min(run["end_s"], window.end_s) / 3600
     tip = {"job": run["job"], "user": run.get("user"), "nodes": run["nodes"], "wait": _wait(run["wait_s"])}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,21 +12,24 @@ import polars as pl
 from joulewise.present import theme
 from joulewise.present.formats import number
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, all_panels, assemble, inline, pixels
-from joulewise.present.parts import layer
+from joulewise.present.parts import Part, layer
 from joulewise.present.records import Records
 from joulewise.present.views import first_kept
 from joulewise.present.windows import Limits, Window, chosen, inside, lively, time_axis
 from joulewise.units import count, duration
 
-_RECORDS, _BROKEN = "records", ("losses", "pieces")
+_RECORDS, _LOSSES = "records", "losses"
+BROKEN = (_LOSSES, "pieces")
+"""The detail tables of runs that did not complete their task."""
 _RUN = ("task", "task_type", "machine", "machine_type", "start_s", "end_s")
 _COLUMNS = (*_RUN, "arrival_s", "utility", "fate")
-GLIMPSES = {_RECORDS: _COLUMNS, **dict.fromkeys(_BROKEN, _RUN)}
+GLIMPSES = {_RECORDS: _COLUMNS, **dict.fromkeys(BROKEN, _RUN)}
 """The detail tables that are read, with their columns."""
 _RAN = ("ran", "killed")
 _LIMITS = Limits(most_runs=1500, most_starts=1200)
 _MOST_PANELS, _MOST_MACHINES = 4, 120
 _WIDTHS_PX, _HEIGHTS_PX, _ROW_PX = (640, 330), (400, 260), 16  # of one panel, of several; of a machine at most
+_LEAST_PX = 80
 _EDGE_PX, _EDGED_PX = 0.5, 2.5  # the width of white edges, and how high and long at least what has them is
 _NAME_PX, _NAME_LIMIT_PX = 11, 120
 _NOTHING, _UNFINISHED = "nothing", "did not complete"
@@ -80,11 +83,21 @@ def task_gantt(records: Records) -> Drawing:
     window = lively([part for part in rows if part.height] or [runs], _LIMITS)
     several = len(shown) > 1
     height_px = min(_HEIGHTS_PX[several], _ROW_PX * n_machines)
-    seen = inside(pl.concat(rows), window)
-    chart = _Chart(window, n_machines, stride, _WIDTHS_PX[several], height_px, _edges(seen["utility"]))
-    colour = _colour(chart, {chart.earned(utility) for utility in seen["utility"]})
+    chart = _Chart(window, n_machines, stride, _WIDTHS_PX[several], height_px, _seen_edges(rows, window))
+    colour = _colour(chart, rows)
     parts = [_panel(Panel(panel.title, part), chart, colour) for panel, part in zip(shown, rows, strict=True)]
     return Drawing(assemble(parts, across=2), _caption(chart, n_left=records.runs["run"].n_unique() - len(shown)))
+
+
+def gantt_between(runs: pl.DataFrame, window: Window, n_machines: int, width_px: int) -> Part:
+    """All machines of one day over a window: the `stretches` of running in it, of which there should be few."""
+    rows, height_px = [runs], min(_HEIGHTS_PX[0], max(_ROW_PX * n_machines, _LEAST_PX))
+    chart = _Chart(window, n_machines, 1, width_px, height_px, _seen_edges(rows, window))
+    return _panel(Panel("", runs), chart, _colour(chart, rows))
+
+
+def _seen_edges(rows: Sequence[pl.DataFrame], window: Window) -> list[float]:
+    return _edges(inside(pl.concat(rows), window)["utility"])
 
 
 def _caption(chart: _Chart, n_left: int) -> str:
@@ -107,14 +120,22 @@ def _runs(records: Records) -> pl.DataFrame:
     tasks = first_kept(records, _RECORDS, _COLUMNS)
     if tasks.is_empty():
         return tasks
+    return stretches(tasks, {name: first_kept(records, name, _RUN) for name in BROKEN})
+
+
+def stretches(tasks: pl.DataFrame, broken: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Every stretch of running, of records of tasks and of tables of runs that did not complete theirs, by name.
+
+    Those that did not complete have no utility; `is_lost` tells those that an outage ended.
+    """
     utility, has_run = pl.col("utility"), pl.col("fate").cast(pl.String) == "ran"
     ran = tasks.filter(pl.col("fate").cast(pl.String).is_in(_RAN)).with_columns(
         pl.when(has_run).then(utility), ready_s=pl.when((utility > 0) | (utility.max() <= 0)).then("arrival_s")
     )
-    broken = (first_kept(records, name, _RUN) for name in _BROKEN)
+    parts = {"": ran.drop("fate", "arrival_s"), **{name: part for name, part in broken.items() if not part.is_empty()}}
     texts = pl.col("task_type", "machine_type").cast(pl.String)
-    parts = [ran.drop("fate", "arrival_s"), *(part for part in broken if not part.is_empty())]
-    return pl.concat([part.with_columns(texts) for part in parts], how="diagonal_relaxed")
+    told = [part.with_columns(texts, is_lost=pl.lit(name == _LOSSES)) for name, part in parts.items()]
+    return pl.concat(told, how="diagonal_relaxed")
 
 
 def _edges(utility: pl.Series) -> list[float]:
@@ -128,9 +149,10 @@ def _edges(utility: pl.Series) -> list[float]:
     return [0.0, *(step * (i + 1) for i in range(n))]
 
 
-def _colour(chart: _Chart, present: set[str]) -> Any:
+def _colour(chart: _Chart, rows: Sequence[pl.DataFrame]) -> Any:
     import altair as alt
 
+    present = {chart.earned(utility) for utility in inside(pl.concat(rows), chart.window)["utility"]}
     names = [_NOTHING, *chart.classes[1:], _UNFINISHED]
     looks = dict(zip(names, [theme.NOTHING, *theme.ordered(len(names) - 2), theme.PALETTE[1]], strict=True))
     looks = {name: colour for name, colour in looks.items() if name in present or name in chart.classes[1:]}
@@ -138,7 +160,7 @@ def _colour(chart: _Chart, present: set[str]) -> Any:
     return alt.Color("earned:N", title="Utility earned", scale=scale, sort=None, legend=alt.Legend(symbolType="square"))
 
 
-def _panel(panel: Panel, chart: _Chart, colour: Any) -> Any:
+def _panel(panel: Panel, chart: _Chart, colour: Any) -> Part:
     import altair as alt
 
     rows = [_bar(run, chart) for run in inside(panel.rows, chart.window).iter_rows(named=True)]

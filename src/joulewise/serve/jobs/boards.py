@@ -1,7 +1,47 @@
-"""The boards of this system."""
+"""The boards of parallel jobs under a scheduler."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from joulewise.serve.board import Board
 
-BOARDS: tuple[Board, ...] = ()
+if TYPE_CHECKING:
+    from joulewise.serve.answer import Answer
+    from joulewise.serve.asking import Asked, Wish
+    from joulewise.serve.subject import Subject
+
+_TRACES = "job_traces"
+
+
+def _wishes(subject: Subject) -> Sequence[Wish]:
+    from joulewise.serve.kept_day import wishes
+
+    return wishes(subject, _TRACES)
+
+
+def _further(subject: Subject, asked: Asked) -> Sequence[Wish]:
+    from joulewise.serve.jobs.day_page import day_wishes
+
+    return day_wishes(subject, asked)
+
+
+def _day(subject: Subject, asked: Asked) -> Answer:
+    from joulewise.serve.jobs.day_page import day_page
+
+    return day_page(subject, asked)
+
+
+DAY = Board(
+    "day",
+    "Day",
+    "What a scheduler ran on which nodes, what waited and how it was slowed down, as close as one likes to look.",
+    lambda subject: {"jobs", _TRACES, "clusters"} <= set(subject.study.kind.tables),
+    _day,
+    _wishes,
+    _further,
+    is_live=True,
+)
+
+BOARDS: tuple[Board, ...] = (DAY,)

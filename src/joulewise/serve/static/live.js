@@ -25,10 +25,12 @@ async function draw(name, told) {
   if (!place) return;
   const embed = await drawing();
   const fresh = document.createElement("div");
+  fresh.setAttribute("aria-hidden", "true"); // the place is an image with a name; its parts say nothing on their own
   const made = await embed(fresh, told.spec, OPTIONS);
   views.get(name)?.finalize();
   views.set(name, made.view);
   place.replaceChildren(fresh);
+  if (place.scrollWidth > place.clientWidth) place.tabIndex = 0; // so that keys can scroll it
   if (told.follows) follow(place, made.view, told);
   if (told.zooms && told.zooms.length) zoom(made.view, told);
 }
@@ -47,7 +49,9 @@ function zoom(view, told) {
   let span = null;
   view.addSignalListener("span", (_name, value) => { span = value?.[told.field] ?? null; });
   view.addEventListener("pointerup", () => {
-    if (span) go({ [told.zooms[0]]: Math.min(...span), [told.zooms[1]]: Math.max(...span) });
+    if (!span) return;
+    const [low, high] = [Math.min(...span), Math.max(...span)].map((end) => Number(end.toPrecision(6)));
+    go({ [told.zooms[0]]: low, [told.zooms[1]]: high });
   });
 }
 
