@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from joulewise.cli.examples import examples
+from joulewise.study.examples import examples
 from joulewise.files import write_atomic
 from joulewise.present.export import Spec, render, spec_of
 from joulewise.present.gallery import ANY_SWEEP, described, figures_of, hung

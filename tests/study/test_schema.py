@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from joulewise.cli.new import templates
+from joulewise.study.templates import templates
 from joulewise.study.parsing.schema import json_schema, study_keys
 from tests.strategies.small import TEXT
 from tests.study.test_examples import STUDIES
