@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from joulewise.study.kinds.built_in import BUILT_IN
-from joulewise.study.templates import study_name, templates
+from joulewise.study.parsing.templates import study_name, templates
 
 MEASURE = "measure"
 """The kind of what is no study: a plan of the laboratory, which is an example of that name."""
@@ -64,8 +64,8 @@ def new(
 
 def _example(name: str, path: Path | None) -> _New:
     """An example, which has the name of the file if one was given."""
-    from joulewise.study.examples import examples
     from joulewise.errors import InputError, unknown_name
+    from joulewise.study.parsing.examples import examples
 
     offered = examples()
     if name not in offered:
