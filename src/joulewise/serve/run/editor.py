@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from joulewise.errors import InputError, Problem, raise_if_any
+from joulewise.errors import InputError, Problem
 from joulewise.serve.run.lines import Lines
 from joulewise.study.parsing.file import parse_study
 from joulewise.study.parsing.study import Study
+from joulewise.study.spec.parts import Part
 from joulewise.units import count
 
 PROBLEM, WARNING = "problem", "warning"
@@ -73,8 +75,8 @@ def read_served(text: str, file: Path, root: Path, *, allow_code: bool) -> Study
     """
     from joulewise.present.gallery import check_choice
 
-    raise_if_any(_refused(parse_study(text, file.name, file.parent), root, allow_code=allow_code))
-    study = parse_study(text, file.name, file.parent, check_inputs=True)
+    judge = partial(_refused, file=file, root=root, allow_code=allow_code)
+    study = parse_study(text, file.name, file.parent, check_inputs=True, judge=judge)
     check_choice(study)
     return study
 
@@ -90,18 +92,16 @@ def results_folder(study: Study, root: Path) -> Path:
     return folder
 
 
-def _refused(study: Study, root: Path, *, allow_code: bool) -> Iterator[Problem]:
-    """What a study names that it may not: Python, and files that lie outside of the served folder."""
-    for part in dict.fromkeys(part for point in study.points for part in point.parts):
-        codes = dict(part.code())
-        if not allow_code:
-            for field, spec in codes.items():
-                where, advice = f"{study.file_name}: {part.section}.{field}", "start the workbench with --allow-code"
-                yield Problem(where, f"found {spec!r}", "Python files are not run here", advice)
-        for field, name in part.files():
-            if not _lies_in(study.folder / name, root):
-                where = f"{study.file_name}: {part.section}.{field}"
-                yield Problem(where, f"found {name!r}", "must lie in the folder that is served")
+def _refused(part: Part, file: Path, root: Path, *, allow_code: bool) -> Iterator[Problem]:
+    """What a section names that it may not: Python, and files that lie outside of the served folder."""
+    codes = {} if allow_code else dict(part.code())
+    for field, spec in codes.items():
+        where, advice = f"{file.name}: {part.section}.{field}", "start the workbench with --allow-code"
+        yield Problem(where, f"found {spec!r}", "Python files are not run here", advice)
+    for field, name in part.files():
+        if field not in codes and not _lies_in(file.parent / name, root):
+            where = f"{file.name}: {part.section}.{field}"
+            yield Problem(where, f"found {name!r}", "must lie in the folder that is served")
 
 
 def _lies_in(path: Path, root: Path) -> bool:
