@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -100,6 +101,8 @@ def _run(order: Order, root: Path, teller: _Teller, cancel: CancelToken, *, allo
         teller.say("Compiling for this machine, once; this takes a minute or two.")
     results = run_study(study, results_folder(study, root), None, teller, cancel)
     teller.say("Writing the report")
+    if told := order.progress:
+        order.tell(replace(told, now="writing the report"))
     lost = _lost_report(results)
     if lost:
         return State.SOME_FAILED, lost
