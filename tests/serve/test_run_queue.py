@@ -134,7 +134,9 @@ def test_whose_process_ended_with_its_workbench_waits_again_but_not_for_ever(tmp
         order.put_back()
         assert order.state is State.WAITING
     order.begin()
-    Queue(tmp_path, Limits(most_running=0)).look()
+    keeper = Queue(tmp_path, Limits(most_running=0))
+    keeper.look()
+    keeper.close()
     assert order.state is State.BROKEN
     assert order.ended is not None
     assert "without a word" in order.ended.words

@@ -143,9 +143,9 @@ class Queue:
         """End all processes, and kill those that take too long for that."""
         deadline_s = time.monotonic() + self.limits.grace_s
         alive = [order for order in self.orders.all() if order.is_alive]
-        for order in alive:
-            _signal(order, signal.SIGTERM)
+        untold = alive
         while any(order.is_alive for order in alive) and time.monotonic() < deadline_s:
+            untold = [order for order in untold if not _signal(order, signal.SIGTERM)]  # the number may come later
             time.sleep(_LOOKS_EVERY_S / 5)
             self._reap()
         for order in alive:
