@@ -10,13 +10,15 @@ import polars as pl
 
 from joulewise.errors import raise_if_any, unknown_name
 from joulewise.present.export import FORMATS, export, render, spec_of
+from joulewise.present.findings import Finding
 from joulewise.present.gallery import check_choice, check_names, figures_of, hung
 from joulewise.present.kept import mark_of_results
 from joulewise.present.layout import Drawing
+from joulewise.present.overview import findings as overview_findings
 from joulewise.present.overview import records_of_values
 from joulewise.present.page import Figure, page_of
 from joulewise.present.records import WHOLES, Records, StudyInfo, tidy
-from joulewise.present.report import draft_of, overview_draft
+from joulewise.present.report import Draft, draft_of, overview_draft
 from joulewise.study.answers.overview import Overview, is_large
 from joulewise.study.store.store import DONE, Store
 from joulewise.study.store.tables import results_of
@@ -100,9 +102,24 @@ def write_report(results: Results, figures: Sequence[str] = ()) -> Path:
     for a name that is that of no figure.
     """
     names = _chosen(results, figures)
-    mark = mark_of_results(results, names)
-    draft = overview_draft(*_overview(results), names) if is_large(results) else draft_of(records_of(results), names)
-    return draft.write(results.folder, mark)
+    return _draft(results, names).write(results.folder, mark_of_results(results, names))
+
+
+def draft_of_results(results: Results, figures: Sequence[str] = ()) -> Draft:
+    """The report of results but for its pictures, with the figures that `write_report` would draw."""
+    return _draft(results, _chosen(results, figures))
+
+
+def _draft(results: Results, names: Sequence[str]) -> Draft:
+    return overview_draft(*_overview(results), names) if is_large(results) else draft_of(records_of(results), names)
+
+
+def findings_of(results: Results) -> Sequence[Finding]:
+    """What the report of results finds, in words, without its figures."""
+    if is_large(results):
+        return overview_findings(*_overview(results))
+    records = records_of(results)
+    return page_of(records.study.kind).findings(records)
 
 
 def _chosen(results: Results, names: Sequence[str] = ()) -> tuple[str, ...]:

@@ -83,17 +83,23 @@ def write_comparison(comparison: Comparison, path: Path | str, formats: Sequence
         problems.append(Problem(str(path), "found another ending", "must be a file that ends in .html"))
     raise_if_any(problems)
     _refuse_ours(path)
+    draft = draft_of_comparison(comparison)
+    figures = [
+        export(plate.spec, path.with_name(f"{path.stem}-{plate.name}.{kind}"))
+        for plate in draft.plates
+        for kind in formats
+    ]
+    write_atomic(path, draft.html())
+    return [path, *figures]
+
+
+def draft_of_comparison(comparison: Comparison) -> Draft:
+    """The page of a comparison but for its still pictures."""
     view = View(comparison)
     with unchecked():
         drawn = {figure: figure.draw(view) for figure in drawable(comparison)}
-    figures = [
-        export(drawing.chart, path.with_name(f"{path.stem}-{figure.name}.{kind}"))
-        for figure, drawing in drawn.items()
-        for kind in formats
-    ]
     plates = tuple(plate_of(figure.name, figure.title, drawing) for figure, drawing in drawn.items())
-    write_atomic(path, Draft(plates, _values(view), "comparison.html").html())
-    return [path, *figures]
+    return Draft(plates, _values(view), "comparison.html")
 
 
 def _refuse_ours(path: Path) -> None:

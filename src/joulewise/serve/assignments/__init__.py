@@ -1,0 +1,1 @@
+"""The pages of studies of tasks that are known in advance."""

@@ -1,0 +1,7 @@
+"""The boards of this system."""
+
+from __future__ import annotations
+
+from joulewise.serve.board import Board
+
+BOARDS: tuple[Board, ...] = ()

@@ -1,0 +1,84 @@
+"""What all pages of one workbench share: its folder, how it was started, and the desk where solves happen."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+
+from joulewise.serve.board import Place
+from joulewise.serve.shelf import Shelf
+from joulewise.serve.subject import Subject
+
+MOST_OPEN = 8
+"""So many studies are kept in memory; those that were looked at longest ago are read again when asked for."""
+
+
+class MissingError(Exception):
+    """What an address names is not there; the words are for people."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a workbench is started.
+
+    `hosts` are the names, beside those of this machine's loopback, by which browsers may call it; with a `token`, only
+    who has it gets in. Python of a study is run only where one `allows_code`.
+    """
+
+    folder: Path
+    hosts: Sequence[str] = ()
+    token: str = ""
+    allows_code: bool = False
+
+
+@dataclass
+class Bench:
+    """The workbench, as its pages see it."""
+
+    settings: Settings
+    places: Sequence[Place] = ()
+    shelf: Shelf = field(init=False)
+    _open: OrderedDict[str, Subject] = field(default_factory=OrderedDict, init=False, repr=False)
+    _reading: set[str] = field(default_factory=set, init=False, repr=False)
+    _readers: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1), init=False, repr=False)
+    _busy: Lock = field(default_factory=Lock, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.shelf = Shelf(self.settings.folder)
+
+    def subject(self, name: str) -> Subject:
+        """The study with this name, for somebody who reads it; MissingError where there is none."""
+        subject = self.shelf.subject(name)
+        if subject is None:
+            raise MissingError(f"There is no study {name!r} in this folder; it may have been moved or removed.")
+        with self._busy:
+            self._open[name] = subject
+            self._open.move_to_end(name)
+            left = [self._open.popitem(last=False)[1] for _ in range(len(self._open) - MOST_OPEN)]
+        for other in left:
+            other.forget()
+        return subject
+
+    def headline(self, subject: Subject) -> str | None:
+        """The headline of a study; None where it is being read, which happens beside what pages do."""
+        told = subject.headline
+        if told is None and subject.name not in self._reading:
+            self._reading.add(subject.name)
+            self._readers.submit(self._read, subject)
+        return told
+
+    def _read(self, subject: Subject) -> None:
+        try:
+            subject.read_headline()
+            if subject.name not in self._open:
+                subject.forget()
+        finally:
+            self._reading.discard(subject.name)
+
+    def close(self) -> None:
+        """End what runs beside the pages."""
+        self._readers.shutdown(cancel_futures=True)

@@ -1,0 +1,1 @@
+"""The pages of studies of a facility."""

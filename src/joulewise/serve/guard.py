@@ -1,0 +1,160 @@
+"""Who gets in, and what a browser may do with our pages: hosts, origins, the token, limits of size, headers."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+from collections.abc import Iterable
+from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from joulewise.serve.problems import refusal
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from joulewise.serve.bench import Settings
+
+COOKIE = "joulewise"
+MOST_BYTES = 1_000_000
+"""So large may what is sent to us be."""
+_YEAR_S = 31_536_000
+_SAFE = ("GET", "HEAD", "OPTIONS")
+_POLICY = (
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    b"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_ALWAYS = (
+    (b"content-security-policy", _POLICY),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+
+
+class TooLargeError(Exception):
+    """What is sent to us is larger than MOST_BYTES."""
+
+
+class Guard:
+    """Middleware around the whole application."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._hosts = frozenset(host.casefold() for host in settings.hosts)
+        self._token = settings.token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on what may pass; the headers of safety are on every answer."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        is_new = self._shows_token(scope)
+        why = self._refused(scope, headers, is_new=is_new)
+        hardened = _hardened(send, scope, self._cookie() if is_new else b"")
+        if why is not None:
+            await refusal(scope, *why)(scope, receive, hardened)
+        elif is_new and scope["method"] == "GET":
+            await _without_token(scope)(scope, receive, hardened)
+        else:
+            await self._app(scope, _limited(receive), hardened)
+
+    def _refused(self, scope: Scope, headers: dict[str, str], *, is_new: bool) -> tuple[int, str] | None:
+        """With which status a request is refused, and why; None where it may pass."""
+        host = headers.get("host", "")
+        if not self._is_ours(host):
+            return 400, f"This workbench is not called {host[:80]!r}; open it by the address that it printed."
+        if scope["method"] not in _SAFE and not _is_same(headers, host):
+            return 403, "What changes something must come from a page of this workbench."
+        length = headers.get("content-length", "0")
+        if not length.isdigit() or int(length) > MOST_BYTES:
+            return 413, f"What is sent may have {MOST_BYTES:,} bytes."
+        if self._token and not is_new and not self._has_cookie(headers.get("cookie", "")):
+            return 401, "This workbench asks for its token; open it by the address that it printed."
+        return None
+
+    def _is_ours(self, host: str) -> bool:
+        """Whether a browser may call us by this name. A foreign name that leads here would make a foreign page ours."""
+        try:
+            name = (urlsplit(f"//{host}").hostname or "").casefold()
+        except ValueError:
+            return False
+        if name == "localhost" or name in self._hosts:
+            return True
+        try:
+            address = ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return address.is_loopback or bool(self._token)  # an address is no name that could lead elsewhere
+
+    def _shows_token(self, scope: Scope) -> bool:
+        """Whether the address has the token."""
+        query = parse_qsl(scope["query_string"].decode("latin-1"))
+        return bool(self._token) and any(key == "token" and self._is_token(value) for key, value in query)
+
+    def _is_token(self, value: str) -> bool:
+        return hmac.compare_digest(value.encode(), self._token.encode())
+
+    def _has_cookie(self, header: str) -> bool:
+        try:
+            cookie = SimpleCookie(header).get(COOKIE)
+        except CookieError:
+            return False
+        return cookie is not None and self._is_token(cookie.value)
+
+    def _cookie(self) -> bytes:
+        return f"{COOKIE}={self._token}; Path=/; HttpOnly; SameSite=Strict; Max-Age={_YEAR_S}".encode()
+
+
+def _is_same(headers: dict[str, str], host: str) -> bool:
+    """Whether a request comes from a page of ours: browsers tell where from, and no other page can say otherwise."""
+    origin = headers.get("origin")
+    if origin is None:
+        return headers.get("sec-fetch-site", "same-origin") == "same-origin" and "x-joulewise" in headers
+    return urlsplit(origin).netloc.casefold() == host.casefold()
+
+
+def _without_token(scope: Scope) -> ASGIApp:
+    """The way to the same page without the token in its address, where others could read it."""
+    from starlette.responses import RedirectResponse
+
+    query = [(k, v) for k, v in parse_qsl(scope["query_string"].decode("latin-1")) if k != "token"]
+    path = "/" + scope["path"].lstrip("/")
+    return RedirectResponse(f"{path}?{urlencode(query)}" if query else path, 303)
+
+
+def _limited(receive: Receive) -> Receive:
+    """What is sent, refused as soon as it is too large."""
+    seen = 0
+
+    async def limited() -> Message:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        if seen > MOST_BYTES:
+            raise TooLargeError
+        return message
+
+    return limited
+
+
+def _hardened(send: Send, scope: Scope, cookie: bytes) -> Send:
+    """Send with the headers of safety."""
+
+    async def hardened(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message.get("headers", ()), *_extra(scope, message["headers"], cookie)]
+        await send(message)
+
+    return hardened
+
+
+def _extra(scope: Scope, headers: Iterable[tuple[bytes, bytes]], cookie: bytes) -> Iterable[tuple[bytes, bytes]]:
+    yield from _ALWAYS
+    if not any(name == b"cache-control" for name, _ in headers):
+        yield b"cache-control", b"no-cache" if scope["path"].startswith("/static/") else b"no-store"
+    if cookie:
+        yield b"set-cookie", cookie

@@ -1,0 +1,72 @@
+"""What goes wrong, told in words and with an id, on a page or as JSON; a traceback stays with us."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from joulewise.errors import InputError
+from joulewise.serve.pages import Frame, filled
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI, Request
+    from starlette.responses import Response
+    from starlette.types import Scope
+
+_LOG = logging.getLogger(__name__)
+
+TITLES = {
+    400: "This address is not ours", 401: "Not let in", 403: "Refused", 404: "Not there", 405: "Not possible here",
+    413: "Too large", 422: "That cannot be asked", 503: "Too much to do",
+}  # fmt: skip
+_FAULT = "Something went wrong, and the fault is ours"
+
+
+def refusal(scope: Scope, status: int, *problems: str) -> Response:
+    """Problems as a page, or as JSON below `/api`."""
+    from starlette.responses import HTMLResponse, JSONResponse
+
+    number = uuid.uuid4().hex[:12]
+    title = TITLES.get(status, _FAULT if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "Refused")
+    if scope["path"].startswith("/api"):
+        return JSONResponse({"problems": list(problems), "id": number}, status)
+    words = {"title": title, "problems": problems, "status": status, "id": number}
+    return HTMLResponse(filled("problem.html", frame=Frame(()), **words), status)
+
+
+def handle_problems(app: FastAPI) -> None:
+    """Have an application tell of everything that goes wrong in it."""
+    from starlette.exceptions import HTTPException
+
+    from joulewise.serve.bench import MissingError
+    from joulewise.serve.guard import TooLargeError
+
+    async def of_input(request: Request, error: Any) -> Response:
+        return refusal(request.scope, 422, *_lines(error))
+
+    async def of_missing(request: Request, error: Any) -> Response:
+        return refusal(request.scope, 404, str(error))
+
+    async def of_size(request: Request, _error: Any) -> Response:
+        return refusal(request.scope, 413, "What is sent is too large.")
+
+    async def of_http(request: Request, error: Any) -> Response:
+        words = "There is nothing at this address." if error.status_code == HTTPStatus.NOT_FOUND else str(error.detail)
+        return refusal(request.scope, error.status_code, words)
+
+    async def of_fault(request: Request, error: Exception) -> Response:
+        _LOG.error("%s failed", request.url.path, exc_info=error)
+        return refusal(request.scope, 500, "Nothing was changed. The log of the workbench has what happened.")
+
+    app.add_exception_handler(InputError, of_input)
+    app.add_exception_handler(MissingError, of_missing)
+    app.add_exception_handler(TooLargeError, of_size)
+    app.add_exception_handler(HTTPException, of_http)
+    app.add_exception_handler(Exception, of_fault)
+
+
+def _lines(error: InputError) -> Sequence[str]:
+    return [str(problem) for problem in error.problems]

@@ -1,0 +1,159 @@
+// Draws the figures of a page, follows clicks on them, and asks the twin anew when something is moved.
+"use strict";
+
+const views = new Map();
+let vega;
+
+/** The scripts that draw figures, loaded when the first figure is. */
+function drawing() {
+  vega ??= new Promise((done, failed) => {
+    const script = document.createElement("script");
+    script.src = "/static/vega.js";
+    script.onload = () => done(window.vegaEmbed);
+    script.onerror = () => failed(new Error("the scripts that draw figures are missing"));
+    document.head.append(script);
+  });
+  return vega;
+}
+
+const OPTIONS = {
+  mode: "vega-lite", renderer: "svg", ast: true, actions: false, defaultStyle: false, tooltip: { disableDefaultStyle: true },
+};
+
+/** Draw one figure, or draw it anew, and have clicks and spans lead on. */
+async function draw(name, told) {
+  const place = document.querySelector(`.plot[data-figure="${CSS.escape(name)}"]`);
+  if (!place) return;
+  const embed = await drawing();
+  const fresh = document.createElement("div");
+  const made = await embed(fresh, told.spec, OPTIONS);
+  views.get(name)?.finalize();
+  views.set(name, made.view);
+  place.replaceChildren(fresh);
+  if (told.follows) follow(place, made.view, told);
+  if (told.zooms && told.zooms.length) zoom(made.view, told);
+}
+
+/** A click on a mark is a link: it sets a key of the query to the mark's field. */
+function follow(place, view, told) {
+  place.firstElementChild.classList.add("picks");
+  view.addEventListener("click", (_event, item) => {
+    const value = item?.datum?.[told.field] ?? item?.datum?.datum?.[told.field];
+    if (value !== undefined && value !== null) go({ [told.follows]: value });
+  });
+}
+
+/** A span that is drawn sets two keys of the query to its ends, once it is finished. */
+function zoom(view, told) {
+  let span = null;
+  view.addSignalListener("span", (_name, value) => { span = value?.[told.field] ?? null; });
+  view.addEventListener("pointerup", () => {
+    if (span) go({ [told.zooms[0]]: Math.min(...span), [told.zooms[1]]: Math.max(...span) });
+  });
+}
+
+/** Open this page with other keys in its query. */
+function go(changes) {
+  const query = new URLSearchParams(location.search);
+  for (const [key, value] of Object.entries(changes)) query.set(key, value);
+  location.search = query;
+}
+
+/** Draw the figures of a part of the page; those behind a fold when it is opened. */
+function drawAll(part) {
+  part.querySelectorAll("script.spec").forEach((script) => {
+    const paint = () => draw(script.dataset.figure, JSON.parse(script.textContent));
+    const fold = script.closest("details");
+    if (fold && !fold.open) fold.addEventListener("toggle", paint, { once: true }); else paint();
+  });
+}
+
+// --- forms -----------------------------------------------------------------------------------------------------------
+
+/** What a form asks, without what is empty. */
+function query(form) {
+  return new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
+}
+
+/** Keep a slider on its steps and tell its value beside it. */
+function tell(input) {
+  const step = Number(input.dataset.step) || 1, low = Number(input.min);
+  const value = Number((low + Math.round((input.value - low) / step) * step).toPrecision(12));
+  input.value = Math.min(value, Number(input.max));
+  const output = input.parentElement.querySelector("output");
+  output.textContent = [input.value, output.dataset.unit].filter(Boolean).join(" ");
+}
+
+let asking = null;
+
+/** Ask this page anew and put its answer in place; the latest question wins. */
+async function renew(search, { quiet = false } = {}) {
+  asking?.abort();
+  asking = new AbortController();
+  const answer = document.getElementById("answer");
+  answer.classList.add("waiting");
+  try {
+    const reply = await fetch(location.pathname + search, { signal: asking.signal, headers: { accept: "text/html" } });
+    const page = new DOMParser().parseFromString(await reply.text(), "text/html");
+    place(page, answer, quiet);
+    if (reply.ok) history.replaceState(null, "", location.pathname + search);
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    document.getElementById("told").textContent = "The workbench does not answer.";
+  }
+  answer.classList.remove("waiting");
+}
+
+/** Put the answer of another page in the place of this one's; the figures are drawn before they are swapped. */
+function place(page, answer, quiet) {
+  const fresh = page.getElementById("answer");
+  if (!fresh) {
+    const problems = page.querySelector(".problems");
+    if (problems) answer.replaceChildren(problems);
+    return;
+  }
+  const open = [...answer.querySelectorAll("details")].map((fold) => fold.open);
+  fresh.querySelectorAll("details").forEach((fold, i) => { fold.open = open[i] ?? false; });
+  const drawn = new Map([...answer.querySelectorAll(".plot")].map((plot) => [plot.dataset.figure, plot]));
+  fresh.querySelectorAll(".plot").forEach((plot) => {
+    const old = drawn.get(plot.dataset.figure);
+    if (old) plot.replaceWith(old);
+  });
+  answer.replaceChildren(...fresh.childNodes);
+  answer.toggleAttribute("data-unsettled", fresh.hasAttribute("data-unsettled"));
+  drawAll(answer);
+  const said = answer.querySelector(".findings strong");
+  if (said && !quiet) document.getElementById("told").textContent = said.textContent;
+  settle();
+}
+
+let waiting = 0;
+
+/** Look again after a while, as long as the answer is not settled. */
+function settle() {
+  clearTimeout(waiting);
+  if (document.getElementById("answer")?.hasAttribute("data-unsettled")) {
+    waiting = setTimeout(() => renew(location.search, { quiet: true }), 1500);
+  }
+}
+
+/** Have a form show at once what its sliders say, and, where its page is live, ask at every move. */
+function listen(form) {
+  let soon = 0;
+  const ask = () => {
+    clearTimeout(soon);
+    soon = setTimeout(() => renew(`?${query(form)}`), 60);
+  };
+  form.addEventListener("input", (event) => {
+    if (event.target.type === "range") tell(event.target);
+    if (form.hasAttribute("data-live")) ask();
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (form.hasAttribute("data-live")) ask(); else location.search = query(form);
+  });
+}
+
+document.querySelectorAll("form.wishes").forEach(listen);
+drawAll(document);
+settle();
