@@ -27,11 +27,12 @@ from joulewise.serve.routes import (
     path_of,
     twin_address,
 )
+from joulewise.serve.run import routes, telling
 from joulewise.serve.subject import Subject
 
-PLACES: tuple[Place, ...] = (*studies.PLACES,)
+PLACES: tuple[Place, ...] = (*studies.PLACES, *telling.PLACES)
 """The pages of the whole workbench, in the order of the menu; the first is the one at `/`."""
-PARTS: tuple[Callable[[FastAPI, Bench], None], ...] = (files.add,)
+PARTS: tuple[Callable[[FastAPI, Bench], None], ...] = (files.add, routes.add)
 """What adds routes of its own: each is given the application and the bench."""
 
 _ABOUT = """What the pages of the workbench show, as JSON: each page has a twin below `/api` that takes the same keys.

@@ -18,7 +18,6 @@ from typing import IO
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.processes import memory_limit
 from joulewise.serve.run.child import ALLOW_CODE
-from joulewise.serve.run.editor import read_served, results_folder
 from joulewise.serve.run.orders import OPEN, Order, Orders, State
 from joulewise.serve.run.texts import StudyText
 from joulewise.units import count, roughly, size
@@ -59,6 +58,8 @@ class Queue:
 
     def order(self, study: StudyText) -> Order:
         """Have a study run; InputError where it is not right, too many wait, or its results are being made."""
+        from joulewise.serve.run.editor import read_served, results_folder
+
         found = read_served(study.text, study.path, self.root, allow_code=self.allow_code)
         results = results_folder(found, self.root).relative_to(self.root).as_posix()
         with self._ordering:

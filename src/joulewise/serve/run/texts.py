@@ -12,7 +12,6 @@ from joulewise.errors import InputError, Problem, nearest, raise_if_any
 from joulewise.files import write_atomic
 from joulewise.serve.shelf import Shelf
 from joulewise.study.parsing.examples import Example, examples
-from joulewise.study.parsing.file import read_source
 from joulewise.study.parsing.templates import study_name, templates
 
 MOST_BYTES = 1_000_000
@@ -57,6 +56,8 @@ class Texts:
 
     def read(self, name: str) -> StudyText:
         """The study text with this name; InputError where there is none, or it cannot be read."""
+        from joulewise.study.parsing.file import read_source
+
         path = self.path(name)
         if path.stat().st_size > MOST_BYTES:
             raise InputError(_too_long(name, path.stat().st_size))
