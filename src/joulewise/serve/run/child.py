@@ -104,6 +104,8 @@ def _run(order: Order, root: Path, teller: _Teller, cancel: CancelToken, *, allo
     if told := order.progress:
         order.tell(replace(told, now="writing the report"))
     lost = _lost_report(results)
+    if told:
+        order.tell(told)
     if lost:
         return State.SOME_FAILED, lost
     if n_failed := results.failed.height:

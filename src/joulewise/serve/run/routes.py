@@ -132,7 +132,7 @@ def _add_editor(app: FastAPI, bench: Bench) -> None:
         what = asked(_STUDY, request.query_params.multi_items())
         return _there(lambda: bench.texts.read(what["study"])), what
 
-    def shown(request: Request, study: StudyText, found: Checked, status: int = 200, **more: object) -> Response:
+    def shown(study: StudyText, found: Checked, status: int = 200, **more: object) -> Response:
         twin = f"/api{telling.edit_address(study.name)}"
         frame = Frame(menu_of(bench, "run"), _TRAIL, twin=twin, scripts=("editor.js",), template="editor.html")
         told = [(message, telling.words_of(message)) for message in found.messages]
@@ -141,13 +141,13 @@ def _add_editor(app: FastAPI, bench: Bench) -> None:
 
     def page(request: Request) -> Response:
         study, _ = opened(request)
-        return shown(request, study, bench.check(study))
+        return shown(study, bench.check(study))
 
     def twin(request: Request) -> Response:
         study, what = opened(request)
         return as_twin(telling.edited(study, bench.check(study)), what)
 
-    def sent(request: Request, form: Sent) -> Response:
+    def sent(form: Sent) -> Response:
         """Check, save or run what a form sends; where that is refused, nothing that was written is lost."""
         before = _there(lambda: bench.texts.read(form.get("study", "")))
         study = StudyText(before.name, before.path, form.get("text", ""))
@@ -158,10 +158,10 @@ def _add_editor(app: FastAPI, bench: Bench) -> None:
             if form.get("do") == "run" and found.is_right:
                 return _to(telling.order_address(bench.queue.order(study)))
         except InputError as error:
-            return shown(request, study, found, 422, problems=error.problems, mark=mark)
+            return shown(study, found, 422, problems=error.problems, mark=mark)
         if form.get("do") == "save":
             return _to(telling.edit_address(study.name))
-        return shown(request, study, found, 200 if form.get("do") == "check" else 422, mark=mark)
+        return shown(study, found, 200 if form.get("do") == "check" else 422, mark=mark)
 
     def checked(body: StudyWritten) -> Response:
         path = _there(lambda: bench.texts.path(body.study))

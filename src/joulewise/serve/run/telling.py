@@ -110,9 +110,10 @@ def checked_told(found: Checked) -> dict[str, Any]:
 def one_run(order: Order, results: str) -> Answer:
     """How far a run is, what there is to say of it, and its log; `results` is the address of what came out."""
     facts = [("State", str(order.state)), ("Ordered", _when(order.at_s)), *_times(order), *_counts(order)]
-    said = [Sentences([Said(line) for line in order.ended.words.splitlines()])] if _words(order) else []
+    words = _words(order)
     links = [Link("What came out", results)] if results else []
-    blocks = [*said, Facts(facts), Links([*links, Link("The study", edit_address(order.study))])]
+    blocks: list[Block] = [Sentences([Said(line) for line in words.splitlines()])] if words else []
+    blocks += [Facts(facts), Links([*links, Link("The study", edit_address(order.study))])]
     return Answer(f"Run {order.number}: {order.name}", blocks, f"{order.study}, into {order.results}")
 
 
@@ -145,7 +146,8 @@ def _line(order: Order) -> str:
     progress = order.progress
     if progress is None or order.state is State.WAITING:
         return ""
-    left = f"; about {roughly(progress.left_s)} left" if order.state in OPEN and (progress.left_s or 0) >= 1 else ""
+    left_s = progress.left_s or 0.0 if order.state in OPEN else 0.0
+    left = f"; about {roughly(left_s)} left" if left_s >= 1 else ""
     return progress.line + left
 
 

@@ -148,11 +148,11 @@ function take(i) {
   const { start, line, column, offers } = offered, lines = text.value.split("\n");
   const begin = lines.slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);
   const rest = lines[line - 1].slice(column).match(/^(?:[\w.-]*"?|\]+)/)[0];
-  const closes = offers[i].text.endsWith('"') && rest.endsWith('"') ? rest.length : 0;
+  const closes = rest && offers[i].text.at(-1) === rest.at(-1) ? rest.length : 0;
   text.focus();
   text.setSelectionRange(begin + start, begin + column + closes);
   close();
-  if (!document.execCommand("insertText", false, offers[i === -1 ? 0 : i].text)) {
+  if (!document.execCommand("insertText", false, offers[i].text)) {
     text.setRangeText(offers[i].text, text.selectionStart, text.selectionEnd, "end");
     text.dispatchEvent(new Event("input"));
   }

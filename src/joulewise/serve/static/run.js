@@ -2,10 +2,10 @@
 "use strict";
 
 const AGAIN_MS = 5000;
-const place = document.getElementById("run");
+const followed = document.getElementById("run");
 
 /** Show how far the run is; once it is over, the page is another one. */
-function show(now) {
+function showRun(now) {
   if (!now.is_open) { location.reload(); return; }
   const bar = document.getElementById("bar");
   if (now.n_total) { bar.max = now.n_total; bar.value = now.n_done; } else { bar.removeAttribute("value"); }
@@ -20,9 +20,9 @@ function show(now) {
   if (atEnd) log.scrollTop = log.scrollHeight;
 }
 
-if (place?.hasAttribute("data-open")) {
-  const events = new EventSource(`/api/run/orders/${place.dataset.number}/events`);
-  events.onmessage = (event) => show(JSON.parse(event.data));
+if (followed?.hasAttribute("data-open")) {
+  const events = new EventSource(`/api/run/orders/${followed.dataset.number}/events`);
+  events.onmessage = (event) => showRun(JSON.parse(event.data));
   events.onerror = () => {
     if (events.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), AGAIN_MS);
   };
