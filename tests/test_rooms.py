@@ -10,7 +10,7 @@ from tests.strategies.sources import PACKAGE, read_source
 from tests.test_project import ROOM_SOURCES, ROOT, SYSTEMS, identify, imported_modules
 
 LOAD_BY_NAME = ["_lazy", "present.page", "serve.house", "study.kinds.systems", "visible"]
-"""The modules that load what has a name: public names, and the system, the page, the board or the look that is asked for."""
+"""The modules that load what has a name: public names, and the system, page, board or look that is asked for."""
 
 EXCEPTIONS: dict[tuple[str, str], str] = {
     (

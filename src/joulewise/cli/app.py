@@ -27,6 +27,7 @@ from joulewise.cli import (
     reproduce,
     run,
     schema,
+    serve,
     verify,
     versions,
 )
@@ -63,6 +64,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "explain": explain.explain,
     "reproduce": reproduce.reproduce,
     "arena": arena.arena,
+    "serve": serve.serve,
     "schema": schema.schema,
     "versions": versions.versions,
 }

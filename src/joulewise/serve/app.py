@@ -61,6 +61,15 @@ def create_app(settings: Settings) -> FastAPI:
     return app
 
 
+def _asked_of(board: Board, subject: Subject, request: Request) -> Asked:
+    """What a request asks of a board, wish by wish."""
+    query = request.query_params.multi_items()
+    first = board.wishes(subject)
+    keys = {wish.key for wish in first}
+    known = asked(first, [(key, text) for key, text in query if key in keys])
+    return asked((*first, *board.further(subject, known)), query)
+
+
 def _add_place(app: FastAPI, bench: Bench, place: Place) -> None:
     """A place and its twin."""
 
@@ -86,7 +95,7 @@ def _add_boards(app: FastAPI, bench: Bench) -> None:
         wanted = house.board_of(subject, board)
         if wanted is None:
             raise MissingError(f"The study {subject.title!r} ({subject.status}) has no page {board!r}.")
-        return subject, wanted, asked(wanted.wishes(subject), request.query_params.multi_items())
+        return subject, wanted, _asked_of(wanted, subject, request)
 
     def page(study: Name, board: Name, request: Request) -> Response:
         subject, wanted, what = found(study, board, request)

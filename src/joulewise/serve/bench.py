@@ -12,6 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from joulewise.serve.board import Place
+from joulewise.serve.desk import Desk
 from joulewise.serve.shelf import Shelf
 from joulewise.serve.subject import Subject
 
@@ -49,13 +50,15 @@ class Bench:
     settings: Settings
     places: Sequence[Place] = ()
     shelf: Shelf = field(init=False)
+    desk: Desk = field(init=False)
     _open: OrderedDict[str, Subject] = field(default_factory=OrderedDict, init=False, repr=False)
     _reading: set[str] = field(default_factory=set, init=False, repr=False)
     _readers: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1), init=False, repr=False)
     _busy: Lock = field(default_factory=Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.shelf = Shelf(self.settings.folder)
+        self.desk = Desk(self.settings.allows_code)
+        self.shelf = Shelf(self.settings.folder, self.desk)
 
     def subject(self, name: str) -> Subject:
         """The study with this name, for somebody who reads it; MissingError where there is none."""
@@ -120,3 +123,4 @@ class Bench:
         if "queue" in vars(self):
             self.queue.close()
         self._readers.shutdown(cancel_futures=True)
+        self.desk.close()

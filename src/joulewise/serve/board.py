@@ -18,13 +18,18 @@ def _no_wishes(_: object) -> Sequence[Wish]:
     return ()
 
 
+def _nothing_further(_: object, _asked: object) -> Sequence[Wish]:
+    return ()
+
+
 @dataclass(frozen=True)
 class Board:
     """A page of one study, at `/studies/STUDY/NAME`, and its twin below `/api`.
 
     `fits` tells whether a study has it; it is asked often and should look at the kind and the columns alone. `wishes`
-    are what it can be asked of a study. Of a board that `is_live` the page asks the twin anew whenever a slider moves;
-    without scripts it is a form. `files` are downloads by their names, at the same address followed by `/NAME`.
+    are what it can be asked of a study, `further` what else once those are known. Of a board that `is_live` the page
+    asks anew whenever a slider moves; without scripts it is a form. `files` are downloads by their names, at the same
+    address followed by `/NAME`.
     """
 
     name: str
@@ -33,6 +38,7 @@ class Board:
     fits: Callable[[Subject], bool]
     answer: Callable[[Subject, Asked], Answer]
     wishes: Callable[[Subject], Sequence[Wish]] = _no_wishes
+    further: Callable[[Subject, Asked], Sequence[Wish]] = _nothing_further
     is_live: bool = False
     files: Mapping[str, Callable[[Subject, Asked], File]] = field(default_factory=dict)
 

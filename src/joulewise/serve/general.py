@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from joulewise.serve.board import Board
+from joulewise.serve.whatif import WHAT_IF
 
-BOARDS: tuple[Board, ...] = ()
+BOARDS: tuple[Board, ...] = (WHAT_IF,)

@@ -42,6 +42,7 @@ def handle_problems(app: FastAPI) -> None:
     from starlette.exceptions import HTTPException
 
     from joulewise.serve.bench import MissingError
+    from joulewise.serve.desk import BusyError
     from joulewise.serve.guard import TooLargeError
 
     async def of_input(request: Request, error: Any) -> Response:
@@ -49,6 +50,9 @@ def handle_problems(app: FastAPI) -> None:
 
     async def of_missing(request: Request, error: Any) -> Response:
         return refusal(request.scope, 404, str(error))
+
+    async def of_busy(request: Request, error: Any) -> Response:
+        return refusal(request.scope, 503, str(error))
 
     async def of_size(request: Request, _error: Any) -> Response:
         return refusal(request.scope, 413, "What is sent is too large.")
@@ -63,6 +67,7 @@ def handle_problems(app: FastAPI) -> None:
 
     app.add_exception_handler(InputError, of_input)
     app.add_exception_handler(MissingError, of_missing)
+    app.add_exception_handler(BusyError, of_busy)
     app.add_exception_handler(TooLargeError, of_size)
     app.add_exception_handler(HTTPException, of_http)
     app.add_exception_handler(Exception, of_fault)

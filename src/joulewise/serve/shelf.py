@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from joulewise.serve.desk import Desk
 from joulewise.serve.subject import Subject
 from joulewise.study.store.store import MARKER
 
@@ -30,6 +31,7 @@ class Shelf:
     """
 
     folder: Path
+    desk: Desk = field(repr=False)
     _found: dict[str, Subject] = field(default_factory=dict, init=False, repr=False)
     _found_at: float = field(default=-_FRESH_S, init=False, repr=False)
     _busy: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
@@ -63,7 +65,7 @@ class Shelf:
             inner = path.relative_to(root).as_posix() if path != root else root.name
             name = _free(_PLAIN.sub("-", inner).strip("-.") or "study", named)
             kept = before.get(path)
-            named[name] = kept if kept and kept.name == name else Subject(name, inner, path)
+            named[name] = kept if kept and kept.name == name else Subject(name, inner, path, self.desk)
         return named
 
     def _results(self, root: Path) -> Iterator[Path]:

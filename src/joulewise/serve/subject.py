@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from joulewise.present.records import Records
     from joulewise.present.report import Draft
     from joulewise.serve.answer import Block
+    from joulewise.serve.desk import Desk
     from joulewise.study.answers.results import Results
     from joulewise.study.parsing.study import Study
 
@@ -41,7 +42,8 @@ class State:
 
 @dataclass
 class Subject:
-    """One results folder: its `name` in addresses, its `place` below the folder of the workbench, and where it is.
+    """One results folder: its `name` in addresses, its `place` below the folder of the workbench, where it is, and
+    the desk that solves for it.
 
     What is read of it is kept until its files change. Everything that reads raises InputError where the folder is
     broken, has vanished, or is being written.
@@ -50,6 +52,7 @@ class Subject:
     name: str
     place: str
     folder: Path
+    desk: Desk = field(repr=False)
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
     _stamp: _Stamp = field(default=(), init=False, repr=False)
     _headline: tuple[_Stamp, str | None] = field(default=((), None), init=False, repr=False)

@@ -70,9 +70,10 @@ function drawAll(part) {
 
 // --- forms -----------------------------------------------------------------------------------------------------------
 
-/** What a form asks, without what is empty. */
+/** What a form asks, without what is empty or as it is without being asked. */
 function query(form) {
-  return new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
+  const told = [...new FormData(form)].filter(([key, value]) => value !== "" && value !== form.elements[key].dataset.usual);
+  return new URLSearchParams(told);
 }
 
 /** Keep a slider on its steps and tell its value beside it. */
@@ -146,7 +147,8 @@ function listen(form) {
   };
   form.addEventListener("input", (event) => {
     if (event.target.type === "range") tell(event.target);
-    if (form.hasAttribute("data-live")) ask();
+    if (event.target.tagName === "SELECT") location.search = query(form);
+    else if (form.hasAttribute("data-live")) ask();
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();

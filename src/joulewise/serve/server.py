@@ -1,0 +1,105 @@
+"""The workbench on a socket: by default only this machine reaches it."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import re
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from joulewise.errors import InputError, Problem
+from joulewise.serve.bench import Settings
+
+SHORTEST_TOKEN = 16
+_TOKEN = re.compile(rf"[\w.~-]{{{SHORTEST_TOKEN},200}}", re.ASCII)
+_LOOPBACK = "localhost"
+_PORT_TAKEN = "choose another one with --port, or any that is free with --port 0"
+_GRACE_S = 2
+"""How long requests that are being answered may go on when the workbench is ended."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the workbench listens; port 0 is any that is free."""
+
+    host: str
+    port: int
+
+
+def checked(folder: Path, host: str, token: str, *, allows_code: bool) -> Settings:
+    """The settings of a workbench; InputError where it would be open to others, or has nothing to show."""
+    if not folder.is_dir():
+        found = "is a file" if folder.exists() else "there is no such folder"
+        raise InputError(Problem(str(folder), found, "must be a folder with results of studies", "name another one"))
+    if not is_loopback(host) and not token:
+        advice = "give one with --token, or leave --host out"
+        raise InputError(Problem("--host", f"found {host!r}, which others can reach", "needs a token", advice))
+    if token and not _TOKEN.fullmatch(token):
+        allowed = f"must have {SHORTEST_TOKEN} letters, digits, hyphens, points and underscores at least"
+        advice = "`python -c 'import secrets; print(secrets.token_urlsafe())'` makes one"
+        raise InputError(Problem("--token", f"found {len(token)} characters", allowed, advice))
+    names = () if is_loopback(host) else (host, socket.gethostname(), socket.getfqdn())
+    return Settings(folder, names, token, allows_code)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches an address."""
+    try:
+        return host == _LOOPBACK or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def listening(place: Place) -> socket.socket:
+    """A socket that listens there; InputError where that cannot be."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)[0]
+        made = socket.socket(family, socket.SOCK_STREAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        made.listen(128)
+    except OSError as error:
+        where = f"{place.host}:{place.port}"
+        raise InputError(Problem(where, f"cannot listen: {error.strerror or error}", advice=_PORT_TAKEN)) from None
+    return made
+
+
+def address_of(made: socket.socket, host: str, token: str) -> str:
+    """The address that opens the workbench in a browser."""
+    name = f"[{host}]" if ":" in host else host
+    query = f"?token={quote(token, safe='')}" if token else ""
+    return f"http://{name}:{made.getsockname()[1]}/{query}"
+
+
+def serve(settings: Settings, made: socket.socket, on_ready: Callable[[], object] = lambda: None) -> None:
+    """Answer on a socket until the process is asked to end; `on_ready` is called when it answers."""
+    import uvicorn
+
+    from joulewise.serve.app import create_app
+
+    app = create_app(settings)
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=_GRACE_S, lifespan="off"
+    )
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    server = uvicorn.Server(config)
+    server.startup = _then(server.startup, on_ready)  # type: ignore[method-assign]
+    try:
+        server.run(sockets=[made])
+    finally:
+        app.state.bench.close()
+
+
+def _then(start: Callable[..., Awaitable[None]], on_ready: Callable[[], object]) -> Callable[..., Awaitable[None]]:
+    """Start, and tell when that is done."""
+
+    async def started(*given: Any, **named: Any) -> None:
+        await start(*given, **named)
+        on_ready()
+
+    return started
