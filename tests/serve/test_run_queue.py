@@ -17,6 +17,7 @@ import pytest
 
 from joulewise.errors import InputError
 from joulewise.progress import Progress
+from joulewise.serve.run.editor import checked
 from joulewise.serve.run.orders import Order, Orders, State
 from joulewise.serve.run.queue import Limits, Queue
 from joulewise.serve.run.texts import StudyText
@@ -41,6 +42,11 @@ def text_of(root: Path, name: str, text: str = STUDY) -> StudyText:
     path = root / f"{name}.toml"
     path.write_text(text.replace('name = "small"', f'name = "{name}"'))
     return StudyText(path.name, path, path.read_text())
+
+
+def order_in(queue: Queue, study: StudyText) -> Order:
+    """Order a study as pages do, which check it first."""
+    return queue.order(study, checked(study.text, study.path, queue.root, allow_code=queue.allow_code))
 
 
 @pytest.fixture
@@ -95,15 +101,15 @@ def test_damaged_files_are_no_files(name: str, tmp_path: Path) -> None:
 
 
 def test_orders_are_refused_with_words(queue: Queue, tmp_path: Path) -> None:
-    first = queue.order(text_of(tmp_path, "one"))
+    first = order_in(queue, text_of(tmp_path, "one"))
     with pytest.raises(InputError, match=r"results/one is being made by run 1"):
-        queue.order(text_of(tmp_path, "one"))
+        order_in(queue, text_of(tmp_path, "one"))
     for name in ("two", "three"):
-        queue.order(text_of(tmp_path, name))
+        order_in(queue, text_of(tmp_path, name))
     with pytest.raises(InputError, match="3 runs are open; there may be 3"):
-        queue.order(text_of(tmp_path, "four"))
+        order_in(queue, text_of(tmp_path, "four"))
     with pytest.raises(InputError, match="must be one of"):
-        queue.order(text_of(tmp_path, "five", STUDY.replace("max-max-upt", "mix-mix-upt")))
+        order_in(queue, text_of(tmp_path, "five", STUDY.replace("max-max-upt", "mix-mix-upt")))
     for refused in (queue.resume, queue.forget):
         with pytest.raises(InputError, match="run 1 is waiting"):
             refused(first.number)
@@ -115,7 +121,7 @@ def test_orders_are_refused_with_words(queue: Queue, tmp_path: Path) -> None:
 def test_a_second_workbench_leaves_processes_to_the_first(queue: Queue, tmp_path: Path) -> None:
     queue.look()
     second = Queue(tmp_path)
-    order = second.order(text_of(tmp_path, "one"))
+    order = order_in(second, text_of(tmp_path, "one"))
     second.look()
     assert order.state is State.WAITING
     second.cancel(order.number)
@@ -146,7 +152,7 @@ def test_whose_process_ended_with_its_workbench_waits_again_but_not_for_ever(tmp
 
 
 def test_what_is_wrong_by_the_time_it_runs_is_told(queue: Queue, tmp_path: Path) -> None:
-    order = queue.order(text_of(tmp_path, "one"))
+    order = order_in(queue, text_of(tmp_path, "one"))
     told = json.loads((order.folder / "order.json").read_text())
     (order.folder / "order.json").write_text(json.dumps({**told, "text": STUDY.replace("random", "mine.py:mine")}))
     queue.look()
@@ -169,7 +175,7 @@ def _table(folder: Path) -> pl.DataFrame:
 @pytest.mark.thorough("runs studies in processes of their own")
 def test_runs_are_cancelled_and_resumed_one_after_the_other(tmp_path: Path) -> None:
     queue = Queue(tmp_path)
-    first, second = (queue.order(text_of(tmp_path, name, MANY)) for name in ("one", "two"))
+    first, second = (order_in(queue, text_of(tmp_path, name, MANY)) for name in ("one", "two"))
     queue.open()
     try:
         wait_until(lambda: n_kept(tmp_path / "results" / "one") >= 3)
@@ -201,7 +207,7 @@ def test_runs_are_cancelled_and_resumed_one_after_the_other(tmp_path: Path) -> N
 )
 def test_a_run_that_takes_too_much_is_ended(limits: Limits, why: str, tmp_path: Path) -> None:
     queue = Queue(tmp_path, replace(limits, grace_s=30.0))
-    order = queue.order(text_of(tmp_path, "one", MANY))
+    order = order_in(queue, text_of(tmp_path, "one", MANY))
     queue.open()
     try:
         wait_until(lambda: order.ended)
@@ -227,7 +233,7 @@ time.sleep(600)
 @pytest.mark.thorough("kills processes in the middle of a study")
 @pytest.mark.parametrize("with_run", [False, True], ids=["run-lives-on", "run-dies-too"])
 def test_killing_the_workbench_in_the_middle_of_a_run_loses_nothing(with_run: bool, tmp_path: Path) -> None:
-    order = Queue(tmp_path).order(text_of(tmp_path, "one", MANY))
+    order = order_in(Queue(tmp_path), text_of(tmp_path, "one", MANY))
     server = subprocess.Popen([sys.executable, "-c", SERVER, str(tmp_path)])
     folder = tmp_path / "results" / "one"
     wait_until(lambda: n_kept(folder) >= 3)
@@ -263,7 +269,7 @@ def test_killing_the_workbench_in_the_middle_of_a_run_loses_nothing(with_run: bo
 @pytest.mark.thorough("ends a workbench in the middle of a study")
 def test_closing_the_workbench_ends_runs_and_the_next_one_goes_on(tmp_path: Path) -> None:
     queue = Queue(tmp_path)
-    order = queue.order(text_of(tmp_path, "one", MANY))
+    order = order_in(queue, text_of(tmp_path, "one", MANY))
     queue.open()
     wait_until(lambda: n_kept(tmp_path / "results" / "one") >= 3)
     queue.close()

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from joulewise.errors import InputError
+from joulewise.errors import InputError, Problem
 from joulewise.serve.pages import Frame, filled
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def refusal(scope: Scope, status: int, *problems: str) -> Response:
 
 def handle_problems(app: FastAPI) -> None:
     """Have an application tell of everything that goes wrong in it."""
+    from fastapi.exceptions import RequestValidationError
     from starlette.exceptions import HTTPException
 
     from joulewise.serve.bench import MissingError
@@ -47,6 +48,9 @@ def handle_problems(app: FastAPI) -> None:
 
     async def of_input(request: Request, error: Any) -> Response:
         return refusal(request.scope, 422, *_lines(error))
+
+    async def of_form(request: Request, error: Any) -> Response:
+        return refusal(request.scope, 422, *map(_form_line, error.errors()))
 
     async def of_missing(request: Request, error: Any) -> Response:
         return refusal(request.scope, 404, str(error))
@@ -66,6 +70,7 @@ def handle_problems(app: FastAPI) -> None:
         return refusal(request.scope, 500, "Nothing was changed. The log of the workbench has what happened.")
 
     app.add_exception_handler(InputError, of_input)
+    app.add_exception_handler(RequestValidationError, of_form)
     app.add_exception_handler(MissingError, of_missing)
     app.add_exception_handler(BusyError, of_busy)
     app.add_exception_handler(TooLargeError, of_size)
@@ -75,3 +80,9 @@ def handle_problems(app: FastAPI) -> None:
 
 def _lines(error: InputError) -> Sequence[str]:
     return [str(problem) for problem in error.problems]
+
+
+def _form_line(error: dict[str, Any]) -> str:
+    """What is wrong with the form of a request: where in it, and what."""
+    where = ".".join(str(part) for part in error["loc"])
+    return str(Problem(where, str(error["msg"])))

@@ -88,18 +88,19 @@ def serve(settings: Settings, made: socket.socket, on_ready: Callable[[], object
     )
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     server = uvicorn.Server(config)
-    server.startup = _then(server.startup, on_ready)  # type: ignore[method-assign]
+    server.startup = _then(server.startup, app.state.bench.open, on_ready)  # type: ignore[method-assign]
     try:
         server.run(sockets=[made])
     finally:
         app.state.bench.close()
 
 
-def _then(start: Callable[..., Awaitable[None]], on_ready: Callable[[], object]) -> Callable[..., Awaitable[None]]:
-    """Start, and tell when that is done."""
+def _then(start: Callable[..., Awaitable[None]], *then: Callable[[], object]) -> Callable[..., Awaitable[None]]:
+    """Start, and do what is to be done then."""
 
     async def started(*given: Any, **named: Any) -> None:
         await start(*given, **named)
-        on_ready()
+        for each in then:
+            each()
 
     return started

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from joulewise.errors import InputError, Problem
+from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.serve.run.lines import Lines
 from joulewise.study.parsing.file import parse_study
 from joulewise.study.parsing.study import Study
@@ -46,7 +46,20 @@ class Checked:
     @property
     def is_right(self) -> bool:
         """Whether the study can be run."""
-        return all(message.kind != PROBLEM for message in self.messages)
+        return not self._wrong
+
+    @property
+    def _wrong(self) -> list[Message]:
+        return [message for message in self.messages if message.kind == PROBLEM]
+
+    def raise_if_wrong(self) -> None:
+        """InputError where the study cannot be run."""
+        raise_if_any(Problem(each.where, each.found, each.allowed, each.advice) for each in self._wrong)
+
+
+def checked_at(_at: object, text: str, file: Path, root: Path, *, allow_code: bool) -> Checked:
+    """What is said of a text at a time: the files that it names may be others at another."""
+    return checked(text, file, root, allow_code=allow_code)
 
 
 def checked(text: str, file: Path, root: Path, *, allow_code: bool) -> Checked:

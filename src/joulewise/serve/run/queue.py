@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.processes import memory_limit
@@ -21,6 +21,9 @@ from joulewise.serve.run.child import ALLOW_CODE
 from joulewise.serve.run.orders import OPEN, Order, Orders, State
 from joulewise.serve.run.texts import StudyText
 from joulewise.units import count, roughly, size
+
+if TYPE_CHECKING:
+    from joulewise.serve.run.editor import Checked
 
 _LOOKS_EVERY_S = 0.25
 _MOST_TIMES = 3
@@ -56,15 +59,12 @@ class Queue:
 
     # --- for everybody -----------------------------------------------------------------------------------------------
 
-    def order(self, study: StudyText) -> Order:
-        """Have a study run; InputError where it is not right, too many wait, or its results are being made."""
-        from joulewise.serve.run.editor import read_served, results_folder
-
-        found = read_served(study.text, study.path, self.root, allow_code=self.allow_code)
-        results = results_folder(found, self.root).relative_to(self.root).as_posix()
+    def order(self, study: StudyText, found: Checked) -> Order:
+        """Have a study run that was found right; InputError where it was not, too many wait, or it is being run."""
+        found.raise_if_wrong()
         with self._ordering:
-            self._check_room(results)
-            return self.orders.add(study.name, found.name, study.text, results)
+            self._check_room(found.results)
+            return self.orders.add(study.name, found.name, study.text, found.results)
 
     def cancel(self, number: int) -> Order:
         """Ask an order to end; InputError where it is over."""

@@ -156,7 +156,7 @@ def _add_editor(app: FastAPI, bench: Bench) -> None:
             if form.get("do") != "check":
                 mark = bench.texts.save(study.name, study.text, mark).mark
             if form.get("do") == "run" and found.is_right:
-                return _to(telling.order_address(bench.queue.order(study)))
+                return _to(telling.order_address(bench.queue.order(study, found)))
         except InputError as error:
             return shown(study, found, 422, problems=error.problems, mark=mark)
         if form.get("do") == "save":
@@ -221,8 +221,8 @@ def _add_orders(app: FastAPI, bench: Bench) -> None:
         return JSONResponse({"number": number, "done": action})
 
     def ordered(body: StudyNamed) -> Response:
-        order = bench.queue.order(_there(lambda: bench.texts.read(body.study)))
-        return JSONResponse(telling.status_of(order), 201)
+        study = _there(lambda: bench.texts.read(body.study))
+        return JSONResponse(telling.status_of(bench.queue.order(study, bench.check(study))), 201)
 
     async def events(number: Number) -> Response:
         order = await run_in_threadpool(found, number)

@@ -109,7 +109,7 @@ def checked_told(found: Checked) -> dict[str, Any]:
 
 def one_run(order: Order, results: str) -> Answer:
     """How far a run is, what there is to say of it, and its log; `results` is the address of what came out."""
-    facts = [("State", str(order.state)), ("Ordered", _when(order.at_s)), *_times(order), *_counts(order)]
+    facts = [("State", str(order.state)), ("Ordered", _when(order.at_s)), *_times(order)]
     words = _words(order)
     links = [Link("What came out", results)] if results else []
     blocks: list[Block] = [Sentences([Said(line) for line in words.splitlines()])] if words else []
@@ -144,9 +144,12 @@ def can_resume(state: State) -> bool:
 def _line(order: Order) -> str:
     """How far a run is, in words."""
     progress = order.progress
-    if progress is None or order.state is State.WAITING:
+    state = order.state
+    if progress is None or state is State.WAITING:
         return ""
-    left_s = progress.left_s or 0.0 if order.state in OPEN else 0.0
+    if state not in OPEN:
+        return f"{progress.kept} runs are there" if progress.kept else ""
+    left_s = progress.left_s or 0.0
     left = f"; about {roughly(left_s)} left" if left_s >= 1 else ""
     return progress.line + left
 
@@ -159,10 +162,6 @@ def _times(order: Order) -> list[tuple[str, str]]:
     begun, ended = order.begun, order.ended
     since = [("Begun", _when(begun["at_s"]))] if begun and begun["at_s"] else []
     return [*since, *([("Ended", _when(ended.at_s))] if ended else [])]
-
-
-def _counts(order: Order) -> list[tuple[str, str]]:
-    return [("Runs", line)] if (line := _line(order)) else []
 
 
 def _when(at_s: float) -> str:
