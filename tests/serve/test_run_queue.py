@@ -44,6 +44,11 @@ def text_of(root: Path, name: str, text: str = STUDY) -> StudyText:
     return StudyText(path.name, path, path.read_text())
 
 
+def state_of(order: Order) -> State:
+    """How far an order is now."""
+    return order.state
+
+
 def order_in(queue: Queue, study: StudyText) -> Order:
     """Order a study as pages do, which check it first."""
     return queue.order(study, checked(study.text, study.path, queue.root, allow_code=queue.allow_code))
@@ -68,7 +73,7 @@ def test_what_is_known_of_an_order_is_on_disk(tmp_path: Path) -> None:
     found.tell(progress := Progress(4, 1, 0, 2, now="on it"))
     assert order.progress == progress
     found.end(State.DONE)
-    assert order.state is State.DONE
+    assert state_of(order) is State.DONE
     assert Orders(tmp_path).add("a.toml", "a", "text", "results/a").number == 2
     with pytest.raises(InputError, match="no run with the number 9"):
         Orders(tmp_path).one(9)
@@ -77,20 +82,20 @@ def test_what_is_known_of_an_order_is_on_disk(tmp_path: Path) -> None:
 def test_states_follow_from_files(tmp_path: Path) -> None:
     order = Orders(tmp_path).add("a.toml", "a", "text", "results/a")
     order.cancel()
-    assert order.state is State.CANCELLING
+    assert state_of(order) is State.CANCELLING
     order.renew()
     with order.held() as lock:
         assert lock is not None
         order.begin()
-        assert order.state is State.RUNNING
+        assert state_of(order) is State.RUNNING
         with order.held() as other:
             assert other is None
         order.cancel()
-        assert order.state is State.CANCELLING
-    assert order.state is State.BROKEN
+        assert state_of(order) is State.CANCELLING
+    assert state_of(order) is State.BROKEN
     order.put_back()
     order.renew()
-    assert order.state is State.WAITING
+    assert state_of(order) is State.WAITING
 
 
 @pytest.mark.parametrize("name", ["end.json", "begun.json", "progress.json"])
@@ -123,10 +128,10 @@ def test_a_second_workbench_leaves_processes_to_the_first(queue: Queue, tmp_path
     second = Queue(tmp_path)
     order = order_in(second, text_of(tmp_path, "one"))
     second.look()
-    assert order.state is State.WAITING
+    assert state_of(order) is State.WAITING
     second.cancel(order.number)
     queue.look()
-    assert order.state is State.CANCELLED
+    assert state_of(order) is State.CANCELLED
     queue.close()
     order.end(State.BROKEN)
     second.resume(order.number)
@@ -138,12 +143,12 @@ def test_whose_process_ended_with_its_workbench_waits_again_but_not_for_ever(tmp
     for _ in range(2):
         order.begin()
         order.put_back()
-        assert order.state is State.WAITING
+        assert state_of(order) is State.WAITING
     order.begin()
     keeper = Queue(tmp_path, Limits(most_running=0))
     keeper.look()
     keeper.close()
-    assert order.state is State.BROKEN
+    assert state_of(order) is State.BROKEN
     assert order.ended is not None
     assert "without a word" in order.ended.words
 
@@ -179,17 +184,17 @@ def test_runs_are_cancelled_and_resumed_one_after_the_other(tmp_path: Path) -> N
     queue.open()
     try:
         wait_until(lambda: n_kept(tmp_path / "results" / "one") >= 3)
-        assert second.state is State.WAITING
+        assert state_of(second) is State.WAITING
         queue.cancel(second.number)
         queue.cancel(first.number)
         wait_until(lambda: first.ended and second.ended)
-        assert (first.state, second.state) == (State.CANCELLED, State.CANCELLED)
+        assert (state_of(first), state_of(second)) == (State.CANCELLED, State.CANCELLED)
         assert first.ended is not None
         assert "finished runs are kept" in first.ended.words
         assert 3 <= n_kept(tmp_path / "results" / "one") < N_RUNS
         queue.resume(first.number)
         wait_until(lambda: first.ended)
-        assert first.state is State.DONE, first.log
+        assert state_of(first) is State.DONE, first.log
         assert first.progress is not None
         assert first.progress.n_reused >= 3
         with pytest.raises(InputError, match="nothing to go on with"):
@@ -244,9 +249,9 @@ def test_killing_the_workbench_in_the_middle_of_a_run_loses_nothing(with_run: bo
     if with_run:
         os.killpg(begun["pid"], signal.SIGKILL)
         wait_until(lambda: not order.is_alive)
-        assert order.state is State.BROKEN
+        assert state_of(order) is State.BROKEN
     else:
-        assert order.state is State.RUNNING
+        assert state_of(order) is State.RUNNING
     n_before = n_kept(folder)
     assert 3 <= n_before < N_RUNS
 
@@ -256,7 +261,7 @@ def test_killing_the_workbench_in_the_middle_of_a_run_loses_nothing(with_run: bo
         wait_until(lambda: order.ended)
     finally:
         again.close()
-    assert order.state is State.DONE, order.log
+    assert state_of(order) is State.DONE, order.log
     assert order.begun is not None
     assert order.begun["n_times"] == 1 + with_run
     assert order.progress is not None
@@ -274,10 +279,10 @@ def test_closing_the_workbench_ends_runs_and_the_next_one_goes_on(tmp_path: Path
     wait_until(lambda: n_kept(tmp_path / "results" / "one") >= 3)
     queue.close()
     assert not order.is_alive
-    assert order.state is State.BROKEN
+    assert state_of(order) is State.BROKEN
     again = Queue(tmp_path)
     again.look()
     try:
-        assert order.state is State.RUNNING
+        assert state_of(order) is State.RUNNING
     finally:
         again.close()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from joulewise.errors import InputError
+from joulewise.serve.desk import Desk
 from joulewise.serve.run.editor import checked
 from joulewise.serve.run.texts import MOST_BYTES, Texts
 from joulewise.serve.shelf import Shelf
@@ -21,7 +22,7 @@ def texts(tmp_path: Path) -> Texts:
     (tmp_path / "secret.toml").write_text("secret = 1")
     (served / "inner" / "study.toml").write_text(TEXT)
     (served / "link.toml").symlink_to(tmp_path / "secret.toml")
-    return Texts(Shelf(served))
+    return Texts(Shelf(served, Desk()))
 
 
 def test_texts_are_read_by_name(texts: Texts) -> None:

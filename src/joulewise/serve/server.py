@@ -88,19 +88,23 @@ def serve(settings: Settings, made: socket.socket, on_ready: Callable[[], object
     )
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     server = uvicorn.Server(config)
-    server.startup = _then(server.startup, app.state.bench.open, on_ready)  # type: ignore[method-assign]
+
+    def ready() -> None:
+        app.state.bench.open()
+        on_ready()
+
+    server.startup = _then(server.startup, ready)  # type: ignore[method-assign]
     try:
         server.run(sockets=[made])
     finally:
         app.state.bench.close()
 
 
-def _then(start: Callable[..., Awaitable[None]], *then: Callable[[], object]) -> Callable[..., Awaitable[None]]:
-    """Start, and do what is to be done then."""
+def _then(start: Callable[..., Awaitable[None]], on_ready: Callable[[], object]) -> Callable[..., Awaitable[None]]:
+    """Start, and tell when that is done."""
 
     async def started(*given: Any, **named: Any) -> None:
         await start(*given, **named)
-        for each in then:
-            each()
+        on_ready()
 
     return started
