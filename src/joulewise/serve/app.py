@@ -15,6 +15,7 @@ from joulewise.serve.bench import Bench, MissingError, Settings
 from joulewise.serve.board import Board, Place
 from joulewise.serve.guard import Guard
 from joulewise.serve.pages import Frame
+from joulewise.serve.play.place import PLACES as PLAY_PLACES
 from joulewise.serve.problems import handle_problems
 from joulewise.serve.routes import (
     Name,
@@ -30,7 +31,7 @@ from joulewise.serve.routes import (
 from joulewise.serve.run import routes, telling
 from joulewise.serve.subject import Subject
 
-PLACES: tuple[Place, ...] = (*studies.PLACES, *telling.PLACES)
+PLACES: tuple[Place, ...] = (*studies.PLACES, *telling.PLACES, *PLAY_PLACES)
 """The pages of the whole workbench, in the order of the menu; the first is the one at `/`."""
 PARTS: tuple[Callable[[FastAPI, Bench], None], ...] = (files.add, routes.add)
 """What adds routes of its own: each is given the application and the bench."""
