@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from joulewise.errors import JoulewiseError
 from joulewise.serve.answer import Answer, Block, Cell, Link, Links, Said, Sentences, Source, Table
 from joulewise.serve.asking import Asked, Choice, Hidden, Number, Wish, asked
 from joulewise.serve.board import Place
+from joulewise.serve.play.compiling import Compiling, is_compiled
 from joulewise.serve.play.day import MOST_BUDGET_MJ, Played, Setting, played
 from joulewise.serve.play.lessons import LESSONS, State
 from joulewise.units import energy
@@ -26,7 +29,10 @@ POLICIES = {
     "random-batch": "Random: draws lots",
 }
 """The policies to choose from, and what they go by."""
+FILTERS = {"none": "none", "fair-share": "fair share", "adaptive": "adaptive"}
+ENVIRONMENTS = {"queued": "have queues", "polled": "are asked when idle"}
 _NOBODY = ""
+_COMPILING = Compiling()
 _LEAD = (
     "Six machines, a day of tasks that lose worth as they wait, and a budget of energy. Choose who decides: the day is "
     "simulated at once, and shown beside what nobody could beat."
@@ -38,10 +44,10 @@ _WISHES: Sequence[Wish] = (
     Number("threshold", "Dropping threshold", "Tasks that can only earn less are dropped.", 0, 4, 0.25, 0.5),
     Number("budget", "Energy budget", "More than the day can use is no limit.", 5, MOST_BUDGET_MJ, 1, 100, "MJ"),
     Choice("filter", "Energy filter", "What takes away choices that use too much.",
-           options={"none": "none", "fair-share": "fair share", "adaptive": "adaptive"}),
+           options=FILTERS),
     Number("leniency", "Leniency", "Times a fair share; for the fair-share filter.", 0.2, 4, 0.1, 1),
     Choice("environment", "Machines", "Whether tasks wait in a queue of a machine, or until one is idle.",
-           options={"queued": "have queues", "polled": "are asked when idle"}),
+           options=ENVIRONMENTS),
     Number("seed", "Another day", "Other tasks and other machines of the same kinds.", 0, 20, 1, 0),
     Hidden("lesson", "Lesson", options={"": "none", **{key: lesson.title for key, lesson in LESSONS.items()}}),
 )  # fmt: skip
@@ -64,6 +70,8 @@ def setting_of(what: Asked) -> Setting:
 
 def play(bench: Bench, what: Asked) -> Answer:
     """The day as it was chosen, with the lesson that was opened."""
+    if not bench.desk.solve(is_compiled_at, int(time.monotonic())):
+        return _compiling()
     setting = setting_of(what)
     found = bench.desk.solve(played, setting)
     return Answer(
@@ -78,6 +86,19 @@ def play(bench: Bench, what: Asked) -> Answer:
         ],
         _LEAD,
     )
+
+
+def is_compiled_at(_at: int) -> bool:
+    """Whether the desk can play at a time: it may not be able to before."""
+    return is_compiled()
+
+
+def _compiling() -> Answer:
+    """What is said meanwhile, or when that failed."""
+    if not _COMPILING.begin():
+        raise JoulewiseError("The kernels of the small day cannot be compiled here; `joulewise run` tells why.")
+    words = Said("Compiling for this machine, once; this takes a minute or two.", "The day begins by itself then.")
+    return Answer("Play", [Sentences([words])], _LEAD, unsettled=True)
 
 
 def address_of(lesson: str, state: State) -> str:
