@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from fastapi import FastAPI, Request
 from starlette.responses import Response
@@ -100,7 +101,8 @@ def _add_boards(app: FastAPI, bench: Bench) -> None:
 
     def page(study: Name, board: Name, request: Request) -> Response:
         subject, wanted, what = found(study, board, request)
-        frame = frame_of_study(bench, subject, request, board, is_live=wanted.is_live)
+        first = [wish.key for wish in wanted.wishes(subject)]
+        frame = replace(frame_of_study(bench, subject, request, board, is_live=wanted.is_live), first=first)
         return as_page(wanted.answer(subject, what), what, frame)
 
     def twin(study: Name, board: Name, request: Request) -> Response:

@@ -22,7 +22,8 @@ _TEMPLATES = HERE / "templates"
 class Frame:
     """What stands around an answer: the menu, the way here, the address of the twin, and whether moves are live.
 
-    `scripts` are files of `static` that the page needs beside those of every page.
+    Keys of the query other than `first` are asked anew once one of these is changed, where there are any. `scripts` are
+    files of `static` that the page needs beside those of every page.
     """
 
     menu: Sequence[Link]
@@ -30,6 +31,7 @@ class Frame:
     boards: Sequence[Link] = ()
     twin: str = ""
     is_live: bool = False
+    first: Sequence[str] = ()
     scripts: Sequence[str] = ()
     template: str = "answer.html"
 

@@ -24,17 +24,19 @@ Changes = tuple[tuple[str, Any], ...]
 
 @dataclass(frozen=True)
 class Asked:
-    """Which point of which study: its folder, what tells its content, the number of the point, and the changes."""
+    """Which point of which study: its folder, what tells its content, the number of the point, the
+    changes, and the trial."""
 
     folder: Path
     stamp: object
     point: int
     changes: Changes = ()
     allows_code: bool = False
+    trial: int = 0
 
 
 def columns_of(asked: Asked) -> dict[str, Any]:
-    """The columns of a run of the first trial of a point with its changes."""
+    """The columns of a run of a point with its changes."""
     with tempfile.TemporaryDirectory(prefix="joulewise-") as folder:
         return dict(outcome_of(asked, Path(folder)).columns)
 
@@ -49,9 +51,9 @@ def outcome_of(asked: Asked, scratch: Path) -> Outcome:
     study, point = point_of(asked)
     kind, heading = study.kind, study.heading
     world = world_of(asked, point.world)
-    decision = kind.build(point.decision, Draw(heading.seed, 0, study.folder))
+    decision = kind.build(point.decision, Draw(heading.seed, asked.trial, study.folder))
     bound = kind.bound(point.decision, heading.bound)
-    run = Run(_KEY, _KEY, point, heading.seed, 0, keep=False, bound=bound)
+    run = Run(_KEY, _KEY, point, heading.seed, asked.trial, keep=False, bound=bound)
     return kind.compute(Case(run, world, decision, Store(scratch)))
 
 
@@ -87,8 +89,8 @@ def _refuse_code(point: Point, *, allows_code: bool) -> None:
 
 
 def world_of(asked: Asked, parts: WorldParts) -> Any:
-    """The world of the first trial, kept for the next question."""
-    return _world(asked.folder, asked.stamp, parts)
+    """The world of a trial, kept for the next question."""
+    return _world(asked.folder, asked.stamp, parts, asked.trial)
 
 
 @lru_cache(maxsize=8)
@@ -99,8 +101,8 @@ def _study(folder: Path, _stamp: object) -> Study:
 
 
 @lru_cache(maxsize=8)
-def _world(folder: Path, stamp: object, parts: WorldParts) -> Any:
+def _world(folder: Path, stamp: object, parts: WorldParts, trial: int) -> Any:
     from joulewise.study.spec.source import Draw
 
     study = _study(folder, stamp)
-    return study.kind.build_world(parts, Draw(study.heading.seed, 0, study.folder))
+    return study.kind.build_world(parts, Draw(study.heading.seed, trial, study.folder))

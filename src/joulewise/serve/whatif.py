@@ -78,6 +78,14 @@ def question(subject: Subject, asked: Asked, changes: solving.Changes = ()) -> s
     return solving.Asked(subject.folder, subject.stamp, int(asked[POINT]), changes, subject.desk.allows_code)
 
 
+def point_number(subject: Subject, row: dict[str, Any]) -> int:
+    """The number of the point that a run is of."""
+    study = subject.study
+    wanted = {key: row.get(key) for key in study.axes}
+    cells = (point.cells() for point in study.points)
+    return next(i for i, found in enumerate(cells) if {key: found.get(key) for key in study.axes} == wanted)
+
+
 # --- which settings there are -------------------------------------------------------------------------------------
 
 

@@ -1,7 +1,36 @@
-"""The boards of this system."""
+"""The boards of studies of tasks known in advance: the front of energy and utility, with what chance may do."""
 
 from __future__ import annotations
 
-from joulewise.serve.board import Board
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-BOARDS: tuple[Board, ...] = ()
+from joulewise.serve import solving
+from joulewise.serve.assignments import solves
+from joulewise.serve.board import Board
+from joulewise.serve.front import FrontSide, Row, front_board
+from joulewise.serve.whatif import point_number
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from joulewise.serve.subject import Subject
+
+_OF_CHANCE = ("fuzzy-front", "fuzzy-fronts-compared", "spread-of-points")
+
+
+def _machines(subject: Subject, run: Row, points: Sequence[int]) -> pl.DataFrame:
+    """What follows from the stored assignments."""
+    at = point_number(subject, run)
+    asked = solving.Asked(
+        subject.folder, subject.stamp, at, allows_code=subject.desk.allows_code, trial=int(run["trial"])
+    )
+    return subject.desk.solve(solves.machines, asked, run["run"], tuple(points))
+
+
+BOARDS: tuple[Board, ...] = (
+    front_board(
+        FrontSide("utility", "utility", "{:,.4g}".format, "assignments", _machines, _OF_CHANCE),
+        "utility",
+    ),
+)

@@ -1,6 +1,4 @@
 // Draws the figures of a page, follows clicks on them, and asks the twin anew when something is moved.
-"use strict";
-
 const views = new Map();
 let vega;
 
@@ -138,6 +136,13 @@ function settle() {
   }
 }
 
+/** Open the page with another choice; where others follow from it, they are asked anew. */
+function choose(form, select) {
+  const told = query(form), first = form.dataset.first.split(" ");
+  if (first.includes(select.name)) [...told.keys()].filter((key) => !first.includes(key)).forEach((key) => told.delete(key));
+  location.search = told;
+}
+
 /** Have a form show at once what its sliders say, and, where its page is live, ask at every move. */
 function listen(form) {
   let soon = 0;
@@ -147,7 +152,7 @@ function listen(form) {
   };
   form.addEventListener("input", (event) => {
     if (event.target.type === "range") tell(event.target);
-    if (event.target.tagName === "SELECT") location.search = query(form);
+    if (event.target.tagName === "SELECT") choose(form, event.target);
     else if (form.hasAttribute("data-live")) ask();
   });
   form.addEventListener("submit", (event) => {

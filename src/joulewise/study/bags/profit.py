@@ -211,10 +211,15 @@ def _solved(world: BagWorld, p: ProfitParameters, bound: BoundFront) -> tuple[Ma
     from joulewise.optimise.bags.profit import most_profit
 
     with _at_study_keys():
-        market = _market(world, p)
-        if p.profit_ratio is not None:
-            market = _priced(market, p.profit_ratio, bound)
+        market = market_of(world, p, bound)
         return market, most_profit(world.bag, market, cast("RecoveryKind", p.recovery), bound)
+
+
+def market_of(world: BagWorld, p: ProfitParameters, bound: BoundFront) -> Market:
+    """The market of a study with its price; InputError under the names of the study file."""
+    with _at_study_keys():
+        market = _market(world, p)
+        return market if p.profit_ratio is None else _priced(market, p.profit_ratio, bound)
 
 
 def _priced(market: Market, ratio: float, bound: BoundFront) -> Market:
