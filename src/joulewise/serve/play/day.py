@@ -69,11 +69,10 @@ class Setting:
 
 
 class Played(NamedTuple):
-    """What came out: the columns of the run of each policy by its title, the figures, and when the day began."""
+    """What came out: the columns of the run of each policy by its title, and the figures."""
 
     columns: Mapping[str, Mapping[str, Any]]
     plots: tuple[Plot, ...]
-    start_s: float
 
 
 def played(setting: Setting) -> Played:
@@ -104,7 +103,7 @@ def played(setting: Setting) -> Played:
     records = records_of(kind, runs)
     figures = [figure for figure in drawable(records) if figure.name in _FIGURES]
     plots = tuple(figure_told(figure, records) for figure in figures)
-    return Played({title: columns for title, (columns, _) in runs.items()}, plots, float(world.workload.start_s))
+    return Played({title: columns for title, (columns, _) in runs.items()}, plots)
 
 
 @lru_cache(maxsize=64)

@@ -133,8 +133,7 @@ def _sentence(title: str, found: Played) -> Said:
         f"dropped. The day uses {energy(row['energy_j'])} of {energy(row['budget_j'])}"
     )
     out_s = row["exhausted_s"]
-    hours = math.nan if out_s is None else (out_s - found.start_s) / 3600
-    spent = "" if math.isnan(hours) else f"; 99 % of it is gone after {hours:.1f} h"
+    spent = "" if out_s is None or math.isnan(out_s) else f"; 99 % of it is gone by hour {out_s / 3600:.1f}"
     return Said(lead, f"{done}{spent}.")
 
 
