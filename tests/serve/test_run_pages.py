@@ -45,6 +45,11 @@ def form(client: Client, address: str, **values: str) -> Reply:
     return client.post(address, urlencode(values), content_type=FORM)
 
 
+def tell(client: Client, address: str, body: object = b"") -> Reply:
+    """Send JSON, as a program does."""
+    return client.post(address, body, content_type="application/json")
+
+
 def sent_to(reply: Reply) -> str:
     assert reply.status == 303, reply.text
     return reply.headers["location"]
@@ -75,7 +80,7 @@ def test_a_new_study_is_made_and_edited(client: Client, tmp_path: Path) -> None:
     assert again.status == 422
     assert "overwrites nothing" in again.text
     assert 'value="mine"' in again.text
-    made = client.post("/api/run/studies", {"name": "other", "start": "kind:jobs"})
+    made = tell(client, "/api/run/studies", {"name": "other", "start": "kind:jobs"})
     assert (made.status, made.json()["study"]) == (201, "other.toml")
     assert (tmp_path / "other.toml").is_file()
 
@@ -92,17 +97,17 @@ def test_the_editor_has_the_text_and_what_is_said_of_it(client: Client, tmp_path
 
 
 def test_texts_are_checked_completed_and_saved_as_one_types(client: Client, tmp_path: Path) -> None:
-    found = client.post("/api/run/check", {"study": "small.toml", "text": WRONG}).json()
+    found = tell(client, "/api/run/check", {"study": "small.toml", "text": WRONG}).json()
     assert (found["is_right"], found["verdict"]) == (False, "1 problem")
     assert found["messages"][0]["line"] == 1 + WRONG.partition("policy")[0].count("\n")
     assert "did you mean" in found["messages"][0]["text"]
-    offers = client.post("/api/run/complete", {"text": "se", "line": 1, "column": 2}).json()
+    offers = tell(client, "/api/run/complete", {"text": "se", "line": 1, "column": 2}).json()
     assert [offer["text"] for offer in offers["offers"]] == ["seed = "]
     mark = mark_in(client.get("/run/edit?study=small.toml"))
-    saved = client.post("/api/run/save", {"study": "small.toml", "text": WRONG, "mark": mark})
+    saved = tell(client, "/api/run/save", {"study": "small.toml", "text": WRONG, "mark": mark})
     assert saved.status == 200
     assert (tmp_path / "small.toml").read_text() == WRONG
-    lost = client.post("/api/run/save", {"study": "small.toml", "text": STUDY, "mark": mark})
+    lost = tell(client, "/api/run/save", {"study": "small.toml", "text": STUDY, "mark": mark})
     assert lost.status == 422
     assert "changed by somebody else" in lost.text
 
@@ -132,7 +137,7 @@ def test_a_run_is_ordered_followed_cancelled_resumed_and_forgotten(client: Clien
     assert "data-open" in client.get(address).text
     assert client.get("/api/run").json()["unsettled"] is True
     assert client.get(f"/api{address}").json()["run"]["state"] == "waiting"
-    twice = client.post("/api/run/orders", {"study": "small.toml"})
+    twice = tell(client, "/api/run/orders", {"study": "small.toml"})
     assert twice.status == 422
     assert "is being made by run 1" in twice.text
 
@@ -141,10 +146,10 @@ def test_a_run_is_ordered_followed_cancelled_resumed_and_forgotten(client: Clien
     page = client.get(address).text
     assert "data-open" not in page
     assert "Resume" in page
-    assert client.post(f"/api{address}/cancel").status == 422
-    assert client.post(f"/api{address}/resume").json() == {"number": 1, "done": "resume"}
+    assert tell(client, f"/api{address}/cancel").status == 422
+    assert tell(client, f"/api{address}/resume").json() == {"number": 1, "done": "resume"}
     assert client.get(f"/api{address}").json()["run"]["state"] == "waiting"
-    client.post(f"/api{address}/cancel")
+    tell(client, f"/api{address}/cancel")
     bench_of(client).queue.look()
     assert sent_to(form(client, f"{address}/forget")) == "/run"
     assert client.get(address).status == 404
@@ -194,7 +199,7 @@ def test_what_is_not_there_is_told(address: str, client: Client) -> None:
     ],
 )
 def test_what_has_no_form_is_told_like_everything_else(address: str, body: object, client: Client) -> None:
-    reply = client.post(address, body)
+    reply = tell(client, address, body)
     assert reply.status == 422
     assert set(reply.json()) == {"problems", "id"}
     assert reply.json()["problems"]

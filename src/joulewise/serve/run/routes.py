@@ -228,7 +228,7 @@ def _add_orders(app: FastAPI, bench: Bench) -> None:
         order = await run_in_threadpool(found, number)
         return StreamingResponse(_events(order), media_type="text/event-stream")
 
-    add_pair(app, "/run/orders/{number}", "run", "How far a run is, and its log.", page, twin)
+    add_pair(app, "/run/orders/{number}", "one-run", "How far a run is, and its log.", page, twin)
     app.add_api_route("/run/orders/{number}/{action}", done, methods=["POST"], include_in_schema=False)
     about = "Cancel a run, go on with one that ended before all was done, or take one that is over off the list."
     _add_post(app, "/api/run/orders/{number}/{action}", done_told, "change-run", about)
