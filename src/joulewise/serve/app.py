@@ -14,6 +14,7 @@ from joulewise.serve.answer import Answer
 from joulewise.serve.asking import Asked, asked
 from joulewise.serve.bench import Bench, MissingError, Settings
 from joulewise.serve.board import Board, Place
+from joulewise.serve.desk import Desk
 from joulewise.serve.guard import Guard
 from joulewise.serve.pages import Frame
 from joulewise.serve.play.place import PLACES as PLAY_PLACES
@@ -41,9 +42,9 @@ _ABOUT = """What the pages of the workbench show, as JSON: each page has a twin 
 Numbers that are missing are null."""
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """The workbench over a folder, as an application for any ASGI server."""
-    bench = Bench(settings, PLACES)
+def create_app(settings: Settings, desk: Desk | None = None) -> FastAPI:
+    """The workbench over a folder, as an application for any ASGI server; without a desk it gets one of its own."""
+    bench = Bench(settings, PLACES, desk or Desk(settings.allows_code))
     app = FastAPI(
         title="Joulewise workbench",
         version=__version__,

@@ -49,16 +49,15 @@ class Bench:
     """The workbench, as its pages see it."""
 
     settings: Settings
-    places: Sequence[Place] = ()
+    places: Sequence[Place]
+    desk: Desk
     shelf: Shelf = field(init=False)
-    desk: Desk = field(init=False)
     _open: OrderedDict[str, Subject] = field(default_factory=OrderedDict, init=False, repr=False)
     _reading: set[str] = field(default_factory=set, init=False, repr=False)
     _readers: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1), init=False, repr=False)
     _busy: Lock = field(default_factory=Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.desk = Desk(self.settings.allows_code)
         self.shelf = Shelf(self.settings.folder, self.desk)
 
     def subject(self, name: str) -> Subject:

@@ -13,9 +13,9 @@ WIDTH_PX, HEIGHT_PX = 560, 320
 
 
 def plane(layers: Sequence[Spec], x: str, y: str, width: int = WIDTH_PX, height: int = HEIGHT_PX) -> Spec:
-    """Layers on a plane of two numbers, `x` and `y` of their rows, with these titles."""
+    """Layers that have rows on a plane of two of their numbers, `x` and `y`, with these titles."""
     axes = {"x": axis("x", x, grid=True), "y": axis("y", y)}
-    drawn = [{**each, "encoding": {**axes, **each.get("encoding", {})}} for each in layers]
+    drawn = [{**each, "encoding": {**axes, **each["encoding"]}} for each in layers if each["data"]["values"]]
     return {"config": theme.CONFIG, "width": width, "height": height, "layer": drawn}
 
 

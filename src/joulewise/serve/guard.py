@@ -92,7 +92,7 @@ class Guard:
 
     def _shows_token(self, scope: Scope) -> bool:
         """Whether the address has the token."""
-        query = parse_qsl(scope["query_string"].decode("latin-1"))
+        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         return bool(self._token) and any(key == "token" and self._is_token(value) for key, value in query)
 
     def _is_token(self, value: str) -> bool:
@@ -121,7 +121,9 @@ def _without_token(scope: Scope) -> ASGIApp:
     """The way to the same page without the token in its address, where others could read it."""
     from starlette.responses import RedirectResponse
 
-    query = [(k, v) for k, v in parse_qsl(scope["query_string"].decode("latin-1")) if k != "token"]
+    query = [
+        (k, v) for k, v in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True) if k != "token"
+    ]
     path = "/" + scope["path"].lstrip("/")
     return RedirectResponse(f"{path}?{urlencode(query)}" if query else path, 303)
 

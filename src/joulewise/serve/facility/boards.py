@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from joulewise.serve.subject import Subject
 
 _NONE = "none"
-_CAPTIONS = {
-    "map-of-temperatures": "The temperature at the inlet of each node or rack, and what CRAC units blow, by the plan.",
-    "map-of-powers": "What each node or rack draws by the plan.",
-}
 
 
 def _site(subject: Subject, asked: Asked) -> Site:
@@ -122,7 +118,7 @@ def _shown(before: Planned, after: Planned) -> list[Block]:
             ("Hottest inlet", f"{row['hottest_inlet_c']:.1f} °C"),
         ]
     )
-    maps = [Plot(each.name, each.title, _CAPTIONS[each.name], each.spec) for each in after.maps]
+    maps = [Plot(each.name, each.title, each.caption, each.spec) for each in after.maps]
     return [facts, *maps[:1], _units(before, after), _eased(after), *maps[1:], _compared(before, after)]
 
 

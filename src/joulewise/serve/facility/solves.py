@@ -139,7 +139,9 @@ def _maps(advice: Advice) -> list[Map]:
     """The maps of the report, of this plan."""
     from joulewise.present.export import spec_of
     from joulewise.present.page import page_of
+    from joulewise.visible import ALONE, look_of
 
     titles = {figure.name: figure.title for figure in page_of("facility").figures}
-    drawn = [(name, advice.plot(name)) for name in MAPS if name in advice.figures()]
-    return [Map(name, titles[name], "", spec_of(chart)) for name, chart in drawn]
+    pictures = look_of(advice).figures({ALONE: advice}, None)
+    drawn = [(name, pictures[name]()) for name in MAPS if name in pictures]
+    return [Map(name, titles[name], drawing.caption, spec_of(drawing.chart)) for name, drawing in drawn]
