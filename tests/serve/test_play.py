@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
 from joulewise.errors import InputError
-from joulewise.serve.app import create_app
 from joulewise.serve.asking import Asked, asked
-from joulewise.serve.bench import Settings
 from joulewise.serve.play import place
 from joulewise.serve.play.compiling import Compiling
 from joulewise.serve.play.day import FAIR, MOST_BUDGET_MJ, Played, Setting, played
 from joulewise.serve.play.lessons import LESSONS, State
 from joulewise.study import parse_study, run_study
 from tests.strategies.asgi import Client
+from tests.strategies.served import client_of
 
 SMALL = Setting(("max-max-util", "random-batch"), 100, 0.5, 5.0, "queued", "none", 1.0, 0)
 
@@ -117,13 +115,10 @@ def test_what_one_sees_answers_the_questions() -> None:
 
 
 @pytest.fixture
-def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
+def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
     """A workbench whose day is played in this process, which has its kernels."""
-    app = create_app(Settings(tmp_path))
     monkeypatch.setattr(place, "is_compiled", lambda: True)
-    monkeypatch.setattr(app.state.bench.desk, "solve", lambda function, *given: function(*given))
-    yield Client(app)
-    app.state.bench.close()
+    return client_of(tmp_path)
 
 
 def test_the_page_and_its_twin_say_what_came_out(client: Client, day: Played) -> None:

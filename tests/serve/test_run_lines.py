@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from joulewise.errors import InputError
 from joulewise.serve.run.completion import Offers, offers_at
 from joulewise.serve.run.editor import Checked, checked
 from joulewise.study import read_study
 from joulewise.study.running.estimate import estimate
-from tests.strategies.small import HEURISTIC, QUICKLY, TEXT
+from tests.strategies.altered import altered
+from tests.strategies.small import HERE, HEURISTIC, QUICKLY, TEXT
 
 WRONG = """\
 name = "a b"
@@ -163,3 +167,16 @@ def test_offers_say_what_they_mean_and_where_they_begin() -> None:
     found = at('[system]\ngenerator = "oversubscribed"\n  special_t|')
     assert (found.start, found.about) == (2, "keys of [system]")
     assert found.offers[0].meaning == "how many of them are special-purpose"
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=30)
+def test_whatever_a_text_is_something_is_said_of_it(seed: int) -> None:
+    draw = Random(seed)
+    text = altered(WRONG if seed % 2 else QUICKLY + TEXT, draw).encode("utf-8", "replace").decode()
+    lines = text.split("\n")
+    line = draw.randrange(len(lines))
+    offered = offers_at(text, line + 1, draw.randrange(len(lines[line]) + 1))
+    assert offered.start <= len(lines[line])
+    told = [message.line for message in look(text, HERE).messages]
+    assert all(number is None or 1 <= number <= len(lines) for number in told)

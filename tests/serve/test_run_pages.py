@@ -12,11 +12,11 @@ from urllib.parse import urlencode
 
 import pytest
 
-from joulewise.serve.app import create_app
-from joulewise.serve.bench import Bench, Settings
+from joulewise.serve.bench import Bench
 from joulewise.serve.run.orders import Order, State
 from joulewise.serve.run.routes import _events
 from tests.strategies.asgi import Client, Reply
+from tests.strategies.served import client_of
 from tests.strategies.small import QUICKLY, TEXT
 
 STUDY = QUICKLY + TEXT
@@ -25,14 +25,12 @@ FORM = "application/x-www-form-urlencoded"
 
 
 @pytest.fixture
-def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
-    """A workbench over a folder with one study; nothing is run, and texts are checked in this process."""
+def client(tmp_path: Path) -> Iterator[Client]:
+    """A workbench over a folder with one study; nobody looks after its runs but the test."""
     (tmp_path / "small.toml").write_text(STUDY)
-    app = create_app(Settings(tmp_path))
-    bench: Bench = app.state.bench
-    monkeypatch.setattr(bench.desk, "solve", lambda function, *given, **named: function(*given, **named))
-    yield Client(app)
-    bench.close()
+    made = client_of(tmp_path)
+    yield made
+    bench_of(made).close()
 
 
 def bench_of(client: Client) -> Bench:
