@@ -9,7 +9,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from joulewise.serve.problems import refusal
+from joulewise.serve.problems import fault, refusal
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -60,7 +60,23 @@ class Guard:
         elif is_new and scope["method"] == "GET":
             await _without_token(scope)(scope, receive, hardened)
         else:
-            await self._app(scope, _limited(receive), hardened)
+            await self._answer(scope, receive, hardened)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, and tell of a fault by its id."""
+        has_begun = False
+
+        async def watched(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, _limited(receive), watched)
+        except Exception as error:
+            told = fault(scope, error)
+            if not has_begun:
+                await told(scope, receive, send)
 
     def _refused(self, scope: Scope, headers: dict[str, str], *, is_new: bool) -> tuple[int, str] | None:
         """With which status a request is refused, and why; None where it may pass."""

@@ -25,11 +25,22 @@ TITLES = {
 _FAULT = "Something went wrong, and the fault is ours"
 
 
-def refusal(scope: Scope, status: int, *problems: str) -> Response:
+def fault(scope: Scope, error: Exception) -> Response:
+    """A fault of ours: its id for people, and what happened, with that id, for the log."""
+    number = _new_id()
+    _LOG.error("%s: %s failed", number, scope["path"], exc_info=error)
+    return refusal(scope, 500, "Nothing was changed. The log of the workbench has what happened.", number=number)
+
+
+def _new_id() -> str:
+    return uuid.uuid4().hex[:12]
+
+
+def refusal(scope: Scope, status: int, *problems: str, number: str = "") -> Response:
     """Problems as a page, or as JSON below `/api`."""
     from starlette.responses import HTMLResponse, JSONResponse
 
-    number = uuid.uuid4().hex[:12]
+    number = number or _new_id()
     title = TITLES.get(status, _FAULT if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "Refused")
     if scope["path"].startswith("/api"):
         return JSONResponse({"problems": list(problems), "id": number}, status)
@@ -65,17 +76,12 @@ def handle_problems(app: FastAPI) -> None:
         words = "There is nothing at this address." if error.status_code == HTTPStatus.NOT_FOUND else str(error.detail)
         return refusal(request.scope, error.status_code, words)
 
-    async def of_fault(request: Request, error: Exception) -> Response:
-        _LOG.error("%s failed", request.url.path, exc_info=error)
-        return refusal(request.scope, 500, "Nothing was changed. The log of the workbench has what happened.")
-
     app.add_exception_handler(InputError, of_input)
     app.add_exception_handler(RequestValidationError, of_form)
     app.add_exception_handler(MissingError, of_missing)
     app.add_exception_handler(BusyError, of_busy)
     app.add_exception_handler(TooLargeError, of_size)
     app.add_exception_handler(HTTPException, of_http)
-    app.add_exception_handler(Exception, of_fault)
 
 
 def _lines(error: InputError) -> Sequence[str]:
