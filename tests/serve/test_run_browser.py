@@ -35,11 +35,13 @@ def address(tmp_path: Path) -> Iterator[str]:
     """The address of a workbench over an empty folder."""
     process = started(tmp_path, "serve", ".", "--port", 0, "--no-open")
     assert process.stdout is not None
-    said = re.search(r"http://\S+", process.stdout.readline())
-    assert said is not None
-    yield said[0].rstrip("/")
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    try:
+        said = re.search(r"http://\S+", process.stdout.readline())
+        assert said is not None
+        yield said[0].rstrip("/")
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -105,10 +104,10 @@ class Bench:
 
     def check(self, study: StudyText) -> Checked:
         """What is said of a study's text."""
-        from joulewise.serve.run.editor import checked_at
+        from joulewise.serve.run.editor import checked
 
-        at, root, allow_code = int(time.monotonic()), self.texts.root, self.settings.allows_code
-        return self.desk.solve(checked_at, at, study.text, study.path, root, allow_code=allow_code)
+        root, allow_code = self.texts.root, self.settings.allows_code
+        return self.desk.ask(checked, study.text, study.path, root, allow_code=allow_code)
 
     def address_of_results(self, place: str) -> str:
         """The page of the results in a folder of ours, "" where there are none yet."""

@@ -85,6 +85,10 @@ class Desk:
             self._answer(question, answer)
         return cast(Found, answer.result())
 
+    def ask(self, function: Callable[Given, Found], *given: Given.args, **named: Given.kwargs) -> Found:
+        """The same of what depends on more than what is given, such as files: it is answered each time."""
+        return cast(Found, self._by_worker(pickle.dumps((function, given, named))))
+
     def _answer(self, question: bytes, answer: Future[Any]) -> None:
         """Have a worker answer, and keep that."""
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +69,7 @@ def setting_of(what: Asked) -> Setting:
 
 def play(bench: Bench, what: Asked) -> Answer:
     """The day as it was chosen, with the lesson that was opened."""
-    if not bench.desk.solve(is_compiled_at, int(time.monotonic())):
+    if not bench.desk.ask(is_compiled):
         return _compiling()
     setting = setting_of(what)
     found = bench.desk.solve(played, setting)
@@ -86,11 +85,6 @@ def play(bench: Bench, what: Asked) -> Answer:
         ],
         _LEAD,
     )
-
-
-def is_compiled_at(_at: int) -> bool:
-    """Whether the desk can play at a time: it may not be able to before."""
-    return is_compiled()
 
 
 def _compiling() -> Answer:

@@ -57,11 +57,6 @@ class Checked:
         raise_if_any(Problem(each.where, each.found, each.allowed, each.advice) for each in self._wrong)
 
 
-def checked_at(_at: object, text: str, file: Path, root: Path, *, allow_code: bool) -> Checked:
-    """What is said of a text at a time: the files that it names may be others at another."""
-    return checked(text, file, root, allow_code=allow_code)
-
-
 def checked(text: str, file: Path, root: Path, *, allow_code: bool) -> Checked:
     """What is said of the text of a study file in a served folder."""
     lines = Lines(text)

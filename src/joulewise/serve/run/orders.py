@@ -32,7 +32,7 @@ from joulewise.errors import InputError, Problem
 from joulewise.files import write_atomic
 from joulewise.progress import Progress
 
-_LONGEST_LOG = 100_000
+_LONGEST_LOG = 20_000
 """So much of the end of a log is shown."""
 
 

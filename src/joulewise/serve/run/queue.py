@@ -19,13 +19,13 @@ from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.processes import memory_limit
 from joulewise.serve.run.child import ALLOW_CODE
 from joulewise.serve.run.orders import OPEN, Order, Orders, State
-from joulewise.serve.run.texts import StudyText
+from joulewise.serve.run.texts import StudyText, told_refusals
 from joulewise.units import count, roughly, size
 
 if TYPE_CHECKING:
     from joulewise.serve.run.editor import Checked
 
-_LOOKS_EVERY_S = 0.25
+_LOOKS_EVERY_S, _MEASURES_EVERY_S = 0.25, 2.0
 _MOST_TIMES = 3
 """A process that ended with its workbench so often is not started again by itself: it may be the reason."""
 
@@ -52,6 +52,7 @@ class Queue:
         self.orders = Orders(self.root)
         self._children: dict[int, subprocess.Popen[bytes]] = {}
         self._asked_at_s: dict[int, float] = {}
+        self._measured_at_s: dict[int, float] = {}
         self._keeping: IO[bytes] | None = None
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
@@ -62,7 +63,7 @@ class Queue:
     def order(self, study: StudyText, found: Checked) -> Order:
         """Have a study run that was found right; InputError where it was not, too many wait, or it is being run."""
         found.raise_if_wrong()
-        with self._ordering:
+        with self._ordering, told_refusals(str(self.orders.folder)):
             self._check_room(found.results)
             return self.orders.add(study.name, found.name, study.text, found.results)
 
@@ -125,7 +126,7 @@ class Queue:
 
     def look(self) -> None:
         """Do what is to be done now: note what ended, end what must, start what waits."""
-        if not self._is_keeper():
+        if not self.orders.folder.is_dir() or not self._is_keeper():
             return
         self._reap()
         states = [(order, order.state) for order in self.orders.all() if not order.ended]
@@ -164,7 +165,6 @@ class Queue:
         """Whether this is the one workbench that starts processes; whoever is first becomes it."""
         if self._keeping:
             return True
-        self.orders.folder.mkdir(parents=True, exist_ok=True)
         lock = (self.orders.folder / "keeper").open("ab")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -199,8 +199,11 @@ class Queue:
     def _watch(self, order: Order) -> None:
         """Ask an order that takes more than it may to end."""
         begun = order.begun
-        if begun and begun["pid"] and (why := self._excess(begun["at_s"], begun["pid"])):
-            order.cancel(why)
+        is_due = time.monotonic() >= self._measured_at_s.get(order.number, 0.0) + _MEASURES_EVERY_S
+        if begun and begun["pid"] and is_due:
+            self._measured_at_s[order.number] = time.monotonic()
+            if why := self._excess(begun["at_s"], begun["pid"]):
+                order.cancel(why)
 
     def _press(self, order: Order) -> None:
         """Tell a process that is to end, and kill it when it does not."""

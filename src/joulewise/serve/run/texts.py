@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,6 +50,7 @@ class Texts:
     def __init__(self, shelf: Shelf, *, allow_code: bool = False) -> None:
         self.shelf, self.allow_code = shelf, allow_code
         self.root = shelf.folder.resolve()
+        self._found: dict[str, Path] = {}
 
     def names(self) -> list[str]:
         """All study texts."""
@@ -65,7 +67,7 @@ class Texts:
 
     def path(self, name: str) -> Path:
         """Where the study text with this name lies: a name is looked up, and never made a path."""
-        paths = self._paths()
+        paths = self._found if _is_plain(self._found.get(name)) else self._paths()
         if name not in paths:
             guess = nearest(name, paths)
             advice = f"did you mean {guess!r}?" if guess else "make it as a new study"
@@ -79,7 +81,8 @@ class Texts:
             advice = "open it again in another window, and bring over what you changed"
             raise InputError(Problem(name, "was changed by somebody else since you opened it", advice=advice))
         raise_if_any(_length_problems(name, text))
-        write_atomic(before.path, text)
+        with told_refusals(name):
+            write_atomic(before.path, text)
         return StudyText(name, before.path, text)
 
     def starts(self) -> Starts:
@@ -101,8 +104,9 @@ class Texts:
             if file.is_symlink()
             or (file.exists() and (file == path or not file.is_file() or file.read_bytes() != content))
         )
-        for file, content in files.items():
-            write_atomic(file, content)
+        with told_refusals(file_name):
+            for file, content in files.items():
+                write_atomic(file, content)
         return StudyText(file_name, path, files[path].decode())
 
     def _made(self, path: Path, start: str) -> dict[Path, bytes]:
@@ -124,7 +128,23 @@ class Texts:
         return self.allow_code or not any(name.endswith(".py") for name in example.named)
 
     def _paths(self) -> dict[str, Path]:
-        return {path.relative_to(self.root).as_posix(): path for path in self.shelf.study_files()}
+        """All of them, looked up anew."""
+        self._found = {path.relative_to(self.root).as_posix(): path for path in self.shelf.study_files()}
+        return self._found
+
+
+@contextmanager
+def told_refusals(what: str) -> Iterator[None]:
+    """What the system refuses to write in here is an InputError that says of what, as on a disk that is full."""
+    try:
+        yield
+    except OSError as error:
+        found = f"cannot be written: {error.strerror or error}"
+        raise InputError(Problem(what, found, advice="see to the folder or its disk, and try again")) from None
+
+
+def _is_plain(path: Path | None) -> bool:
+    return path is not None and path.is_file() and not path.is_symlink()
 
 
 def mark_of(text: str) -> str:
