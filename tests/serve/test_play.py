@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from joulewise.errors import InputError
+from joulewise.kernels import jit
 from joulewise.serve.asking import Asked, asked
 from joulewise.serve.play import place
 from joulewise.serve.play.compiling import Compiling
@@ -117,7 +118,7 @@ def test_what_one_sees_answers_the_questions() -> None:
 @pytest.fixture
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
     """A workbench whose day is played in this process, which has its kernels."""
-    monkeypatch.setattr(place, "is_compiled", lambda: True)
+    monkeypatch.setattr(jit, "kernels_are_compiled", lambda _mark: True)
     return client_of(tmp_path)
 
 
@@ -147,7 +148,7 @@ def test_kernels_are_compiled_beside_the_pages(client: Client, monkeypatch: pyte
         begun.append(self)
         return True
 
-    monkeypatch.setattr(place, "is_compiled", lambda: False)
+    monkeypatch.setattr(jit, "kernels_are_compiled", lambda _mark: False)
     monkeypatch.setattr(Compiling, "begin", begin)
     reply = client.get("/play")
     assert "Compiling for this machine, once" in reply.text

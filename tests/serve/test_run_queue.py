@@ -125,8 +125,10 @@ def test_orders_are_refused_with_words(queue: Queue, tmp_path: Path) -> None:
 
 def test_a_second_workbench_leaves_processes_to_the_first(queue: Queue, tmp_path: Path) -> None:
     queue.look()
+    assert list(tmp_path.iterdir()) == []  # who looks leaves no trace
     second = Queue(tmp_path)
     order = order_in(second, text_of(tmp_path, "one"))
+    assert queue._is_keeper()
     second.look()
     assert state_of(order) is State.WAITING
     second.cancel(order.number)
