@@ -149,7 +149,7 @@ def _in_numbers(found: Played) -> Table:
         [Cell(name), *(_cell(columns[key], form) for columns in found.columns.values())]
         for key, (name, form) in _ROWS.items()
     ]
-    return Table("In numbers", ["", *found.columns], rows)
+    return Table("In numbers", ["What", *found.columns], rows)
 
 
 def _cell(value: Any, form: Any) -> Cell:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from urllib.parse import parse_qsl
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import Depends, FastAPI, Query, Request
 from fastapi import Path as InPath
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from joulewise.errors import InputError
 from joulewise.serve.answer import Answer, Link
-from joulewise.serve.asking import Asked, Text, asked
+from joulewise.serve.asking import LONGEST, Text, asked
 from joulewise.serve.bench import Bench, MissingError
 from joulewise.serve.pages import Frame, page_of
 from joulewise.serve.routes import PROBLEMS, add_pair, as_twin, menu_of, twin_address
@@ -82,6 +82,7 @@ async def _form(request: Request) -> dict[str, str]:
     return {key: value.replace("\r\n", "\n") for key, value in told}
 
 
+Named = Annotated[str, Query(max_length=LONGEST, description="The name of a study of the folder.")]
 Sent = Annotated[dict[str, str], Depends(_form)]
 
 
@@ -103,12 +104,12 @@ def _add_new(app: FastAPI, bench: Bench) -> None:
         values = {"problems": (), "name": "", "start": "", **more}
         return HTMLResponse(page_of(answer(), asked((), ()), frame, **values), status)
 
-    def page(request: Request) -> Response:
-        what = asked(_STUDY, request.query_params.multi_items())
-        return shown(request, start=f"copy:{what['study']}" if what["study"] else "")
+    def page(request: Request, study: Named = "") -> Response:
+        asked(_STUDY, request.query_params.multi_items())
+        return shown(request, start=f"copy:{study}" if study else "")
 
     def twin(request: Request) -> Response:
-        return as_twin(answer(), asked(_STUDY, request.query_params.multi_items()))
+        return as_twin(answer(), asked((), request.query_params.multi_items()))
 
     def made(request: Request, form: Sent) -> Response:
         name, start = form.get("name", ""), form.get("start", "")
@@ -128,9 +129,9 @@ def _add_new(app: FastAPI, bench: Bench) -> None:
 def _add_editor(app: FastAPI, bench: Bench) -> None:
     """A study's text, what is said of it, and what may stand in it."""
 
-    def opened(request: Request) -> tuple[StudyText, Asked]:
-        what = asked(_STUDY, request.query_params.multi_items())
-        return _there(lambda: bench.texts.read(what["study"])), what
+    def opened(request: Request, study: str) -> StudyText:
+        asked(_STUDY, request.query_params.multi_items())
+        return _there(lambda: bench.texts.read(study))
 
     def shown(study: StudyText, found: Checked, status: int = 200, **more: object) -> Response:
         twin = f"/api{telling.edit_address(study.name)}"
@@ -139,13 +140,13 @@ def _add_editor(app: FastAPI, bench: Bench) -> None:
         values = {"study": study, "mark": study.mark, "found": found, "messages": told, "problems": (), **more}
         return HTMLResponse(page_of(telling.edited(study, found), asked((), ()), frame, **values), status)
 
-    def page(request: Request) -> Response:
-        study, _ = opened(request)
-        return shown(study, bench.check(study))
+    def page(request: Request, study: Named = "") -> Response:
+        text = opened(request, study)
+        return shown(text, bench.check(text))
 
-    def twin(request: Request) -> Response:
-        study, what = opened(request)
-        return as_twin(telling.edited(study, bench.check(study)), what)
+    def twin(request: Request, study: Named = "") -> Response:
+        text = opened(request, study)
+        return as_twin(telling.edited(text, bench.check(text)), asked((), ()))
 
     def sent(form: Sent) -> Response:
         """Check, save or run what a form sends; where that is refused, nothing that was written is lost."""
