@@ -48,7 +48,7 @@ def test_the_list_has_status_and_headline() -> None:
     (table,) = blocks(reply, "table")
     assert [[cell["text"] for cell in row[:2]] for row in table["rows"]] == [
         ["facility", "finished"],
-        ["bag", "finished"],
+        ["profit", "finished"],
     ]
     names = [row[0]["value"] for row in table["rows"]]
     assert [row[3]["text"] for row in table["rows"]] == [findings_of(made(name))[0].lead for name in names]

@@ -5,11 +5,17 @@ from __future__ import annotations
 import atexit
 import pickle
 import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+import uvicorn
+
+from joulewise.serve import server
 from joulewise.serve.app import create_app
 from joulewise.serve.bench import Settings
 from joulewise.serve.desk import Desk, _told
@@ -46,3 +52,21 @@ def shelved(*names: str) -> Path:
 def served(*names: str) -> Client:
     """A workbench over them."""
     return client_of(shelved(*names))
+
+
+@contextmanager
+def serving(folder: Path, desk: Desk | None = None) -> Iterator[str]:
+    """A workbench on a socket of this machine; the start of its addresses."""
+    made = server.listening(server.Place("127.0.0.1", 0))
+    app = create_app(Settings(folder), desk or HereDesk())
+    running = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [made]})
+    thread.start()
+    try:
+        yield server.address_of(made, "127.0.0.1", "").rstrip("/")
+    finally:
+        running.should_exit = True
+        running.force_exit = True
+        thread.join()
+        made.close()
+        app.state.bench.close()
