@@ -24,6 +24,7 @@ SUBJECTS = {
     "studies": "benchmarks.studies",
     "doors": "benchmarks.doors",
     "scaling": "benchmarks.scaling",
+    "workbench": "benchmarks.workbench",
 }
 """The largest kernels are compiled first."""
 

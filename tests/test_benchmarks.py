@@ -25,6 +25,7 @@ LONG = {
     "studies": {"overhead", "efficiency", "million", "again"},
     "doors": {"compiled", "jobs", "looks"},
     "scaling": {"facility", "studies", "workers"},
+    "workbench": {"whatif", "load"},
 }
 """Groups that start processes, compile policies of users, or do what another group does too but for longer."""
 

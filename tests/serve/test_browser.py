@@ -106,7 +106,7 @@ def test_people_look_move_and_click() -> None:
         again = page.request.get(visitor.base + "/api/studies/profit/profit?pue=2").json()
         assert told == again["blocks"][0]["lines"][0]["lead"]
         visitor.visit("/studies/front/front")
-        page.locator("#figure-front-plane .plot path[aria-roledescription='point']").first.click()
+        page.locator("#figure-front-plane .plot .mark-symbol path").first.click()
         visitor.until("location.search.includes('at=')")
         visitor.drawn()
         assert visitor.troubles == []

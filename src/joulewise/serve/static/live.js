@@ -16,6 +16,7 @@ function drawing() {
 
 const OPTIONS = {
   mode: "vega-lite", renderer: "svg", ast: true, actions: false, defaultStyle: false, tooltip: { disableDefaultStyle: true },
+  config: { aria: false },
 };
 
 /** Draw one figure, or draw it anew, and have clicks and spans lead on. */
