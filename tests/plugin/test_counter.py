@@ -14,11 +14,13 @@ import pytest
 
 from joulewise.cli.catalogue import lists
 from joulewise.errors import InputError
-from joulewise.study import parse_study, plan
+from joulewise.serve.house import installed_boards
+from joulewise.study import parse_study, plan, read_study, run_study
 from joulewise.study.kinds import systems
 from joulewise.study.kinds.kind import Kind
 from joulewise.study.kinds.systems import all_kinds, installed
 from tests.strategies.calling import COMMAND, call
+from tests.strategies.served import client_of
 
 Capture = pytest.CaptureFixture[str]
 
@@ -38,6 +40,7 @@ rule = ["in-order", "shortest"]
 
 def forget() -> None:
     installed.cache_clear()
+    installed_boards.cache_clear()
     lists.cache_clear()
 
 
@@ -219,3 +222,14 @@ def test_a_page_that_cannot_be_used_is_told_of(install: Callable[[str, str], Non
     rows = {row["name"]: row["shows"] for row in rows_of("figures", capsys)}
     assert "cannot be loaded" in rows["page 'mine' of the package 'broken-package'"]
     assert "'managed' has a page already" in rows["page 'managed' of the package 'broken-package'"]
+
+
+def test_the_workbench_has_its_page_and_what_if(queue: Path, tmp_path: Path) -> None:
+    results = run_study(read_study(queue), tmp_path / "all" / "queue", 1)
+    client = client_of(tmp_path / "all")
+    assert not installed_boards().problems
+    page = client.get("/api/studies/queue/waiting").json()
+    assert page["blocks"][0]["pairs"] == [["Runs", str(results.n_runs)]]
+    assert client.get("/studies/queue").status == 200
+    keys = [wish["key"] for wish in client.get("/api/studies/queue/what-if").json()["wishes"]]
+    assert "workload.n_visitors" in keys

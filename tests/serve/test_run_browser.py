@@ -60,11 +60,20 @@ def opened(width: int = 1280, scheme: str = "light") -> Iterator[tuple[Page, lis
         browser.close()
 
 
+def serious(page: Page) -> list[str]:
+    """What axe finds that keeps people out."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    return [f"{each['id']}: {each['nodes'][0]['html']}" for each in found if each["impact"] in ("serious", "critical")]
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
 def test_a_study_is_written_run_and_looked_at(width: int, scheme: str, address: str, tmp_path: Path) -> None:
     with opened(width, scheme) as (page, troubles):
         page.goto(f"{address}/run")
         page.get_by_role("link", name="New study").click()
+        assert serious(page) == []
         page.get_by_label("Name").fill("mine")
         page.get_by_label("It starts from").select_option("example:first")
         page.get_by_role("button", name="Make it").click()
@@ -76,6 +85,7 @@ def test_a_study_is_written_run_and_looked_at(width: int, scheme: str, address: 
         page.get_by_role("option").first.wait_for()
         text.press("ArrowDown")
         assert text.get_attribute("aria-activedescendant") == "offer-0"
+        assert serious(page) == []
         text.press("Enter")
         assert text.input_value().rstrip().endswith('energy_filter = "adaptive"')
         page.get_by_role("heading", name="1 problem").wait_for()  # immediate policies know no budget
@@ -91,6 +101,7 @@ def test_a_study_is_written_run_and_looked_at(width: int, scheme: str, address: 
         page.get_by_role("link", name="What came out").wait_for()
         assert page.locator("progress").get_attribute("value") == "9"
         assert "9 of 9 runs are there" in page.locator("#line").inner_text()
+        assert serious(page) == []
         page.get_by_role("link", name="What came out").click()
         page.wait_for_url(re.compile(r"/studies/"))
     assert troubles == []
@@ -106,6 +117,7 @@ def test_a_day_is_played_with_sliders(address: str) -> None:
         page.wait_for_function("document.querySelectorAll('.plot svg').length === 4")
         page.get_by_label("Energy budget").press("ArrowRight")
         page.wait_for_url(re.compile(r"budget=31"))
+        assert serious(page) == []
         told = page.locator("table td").first.inner_text()
     assert troubles == []
     setting = Setting(("max-max-util",), 700, 0.5, 31.0, "queued", "none", 1.0, 0)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 HOST = "localhost:8000"
 
@@ -51,7 +51,8 @@ class Client:
         length = {"content-length": str(len(body))} if body and "content-length" not in headers else {}
         scope = {
             "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http",
-            "path": parts.path, "raw_path": parts.path.encode(), "query_string": parts.query.encode(), "root_path": "",
+            "path": unquote(parts.path), "raw_path": parts.path.encode(), "query_string": parts.query.encode(),
+            "root_path": "",
             "headers": [(k.encode("latin-1"), v.encode("latin-1")) for k, v in {**headers, **length}.items()],
             "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8000),
         }  # fmt: skip

@@ -7,7 +7,6 @@ answered once; the newest answers are kept.
 from __future__ import annotations
 
 import multiprocessing
-import os
 import pickle
 import queue
 import resource
@@ -33,7 +32,8 @@ MEMORY_BYTES = 2e9
 MOST_WORKERS = 4
 MOST_WAITING = 64
 """So many questions may wait; more are refused, so that answers do not come when nobody waits for them any more."""
-MOST_KEPT = 512
+MOST_KEPT, MOST_KEPT_BYTES = 512, 64e6
+"""So many answers are kept, and so large may they be together: figures of a whole day are."""
 _ASK_LESS = "ask for less: fewer tasks, fewer trials, or a smaller change"
 _BUSY = "wait a moment, and ask again"
 
@@ -56,7 +56,8 @@ class Desk:
     _idle: queue.LifoQueue[_Worker] = field(default_factory=queue.LifoQueue, init=False, repr=False)
     _all: list[_Worker] = field(default_factory=list, init=False, repr=False)
     _asked: dict[bytes, Future[Any]] = field(default_factory=dict, init=False, repr=False)
-    _kept: OrderedDict[bytes, Any] = field(default_factory=OrderedDict, init=False, repr=False)
+    _kept: OrderedDict[bytes, bytes] = field(default_factory=OrderedDict, init=False, repr=False)
+    _n_kept_bytes: int = field(default=0, init=False, repr=False)
     _busy: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -74,7 +75,7 @@ class Desk:
         with self._busy:
             if question in self._kept:
                 self._kept.move_to_end(question)
-                return cast(Found, self._kept[question])
+                return cast(Found, pickle.loads(self._kept[question]))
             answer = self._asked.get(question)
             is_first = answer is None
             if answer is None:
@@ -93,16 +94,42 @@ class Desk:
         """Have a worker answer, and keep that."""
         try:
             found = self._by_worker(question)
-            with self._busy:
-                self._kept[question] = found
-                while len(self._kept) > MOST_KEPT:
-                    self._kept.popitem(last=False)
+            self._keep(question, pickle.dumps(found))
             answer.set_result(found)
+            self._warm(question)
         except BaseException as error:
             answer.set_exception(error)
         finally:
             with self._busy:
                 self._asked.pop(question, None)
+
+    def _warm(self, question: bytes) -> None:
+        """Have idle workers that never answered answer this too, so that they have loaded what it takes."""
+        idle: list[_Worker] = []
+        with suppress(queue.Empty):
+            while True:
+                idle.append(self._idle.get_nowait())
+        for worker in idle:
+            if worker.is_new:
+                threading.Thread(target=self._warmed, args=(worker, question), daemon=True).start()
+            else:
+                self._idle.put(worker)
+
+    def _warmed(self, worker: _Worker, question: bytes) -> None:
+        try:
+            with suppress(Exception):  # who asks it there will hear of it
+                worker.ask(question, self.seconds)
+        finally:
+            self._idle.put(worker)
+
+    def _keep(self, question: bytes, found: bytes) -> None:
+        """Keep an answer, and no more than there is room for."""
+        with self._busy:
+            self._kept[question] = found
+            self._n_kept_bytes += len(question) + len(found)
+            while len(self._kept) > MOST_KEPT or self._n_kept_bytes > MOST_KEPT_BYTES:
+                oldest, left = self._kept.popitem(last=False)
+                self._n_kept_bytes -= len(oldest) + len(left)
 
     def _by_worker(self, question: bytes) -> Any:
         try:
@@ -144,6 +171,11 @@ class _Worker:
             raise answer
         return answer
 
+    @property
+    def is_new(self) -> bool:
+        """Whether it never answered."""
+        return self._process is None
+
     def _started(self) -> Connection:
         """The line to the process, which is ready for questions; a start does not count as time of a question."""
         if self._process is None or not self._process.is_alive() or self._line is None:
@@ -176,7 +208,6 @@ def _overrun(found: str) -> InputError:
 def _work(line: Connection, memory_bytes: float) -> None:
     """Answer questions until there are no more."""
     follow_parent()
-    os.nice(5)  # pages come first
     _limit_memory(memory_bytes)
     line.send_bytes(b"ready")
     with suppress(EOFError, OSError):

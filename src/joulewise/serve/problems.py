@@ -89,6 +89,8 @@ def _lines(error: InputError) -> Sequence[str]:
 
 
 def _form_line(error: dict[str, Any]) -> str:
-    """What is wrong with the form of a request: where in it, and what."""
-    where = ".".join(str(part) for part in error["loc"])
-    return str(Problem(where, str(error["msg"])))
+    """What is wrong with a name in an address, or with what is sent: where in it, and what."""
+    place, *names = map(str, error["loc"])
+    if place == "path":
+        return f"{', '.join(names)}: such a name is not possible in an address of ours."
+    return str(Problem(".".join((place, *names)), str(error["msg"])))

@@ -7,6 +7,7 @@ import logging
 import re
 import socket
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,14 +58,16 @@ def is_loopback(host: str) -> bool:
 
 def listening(place: Place) -> socket.socket:
     """A socket that listens there; InputError where that cannot be."""
+    where = f"{place.host}:{place.port}"
     try:
         family, _, _, _, address = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)[0]
-        made = socket.socket(family, socket.SOCK_STREAM)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(address)
-        made.listen(128)
+        with ExitStack() as undo:
+            made = undo.enter_context(socket.socket(family, socket.SOCK_STREAM))
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            made.bind(address)
+            made.listen(128)
+            undo.pop_all()
     except OSError as error:
-        where = f"{place.host}:{place.port}"
         raise InputError(Problem(where, f"cannot listen: {error.strerror or error}", advice=_PORT_TAKEN)) from None
     return made
 
@@ -93,7 +96,7 @@ def serve(settings: Settings, made: socket.socket, on_ready: Callable[[], object
         app.state.bench.open()
         on_ready()
 
-    server.startup = _then(server.startup, ready)  # type: ignore[method-assign]
+    server.startup = _then(server.startup, ready)  # type: ignore[method-assign,assignment]
     try:
         server.run(sockets=[made])
     finally:

@@ -101,7 +101,8 @@ def knobs_of(study: Study, at: int) -> list[Knob]:
 def _of_part(part: Part) -> Iterator[Knob]:
     from joulewise.study.spec.parameters import hints_of, is_number
 
-    hints = hints_of(type(part.parameters))
+    owner: type = type(part.parameters)
+    hints = hints_of(owner)
     for each in fields(part.parameters):
         value = getattr(part.parameters, each.name)
         is_asked = isinstance(value, int | float) and not isinstance(value, bool) and each.name not in _NEVER
@@ -122,7 +123,7 @@ def _knob(part: Part, name: str, hint: Any, value: float, text: str) -> Knob:
     if whole:
         shown = [math.ceil(shown[0]), math.floor(max(shown[1], shown[0] + 1)), shown[2]]
     label = f"{part.section}: {_name(name)}"
-    return Knob(f"{part.section}.{name}", label, text, *shown[:2], step, shown[2], unit, size, whole)
+    return Knob(f"{part.section}.{name}", label, text, shown[0], shown[1], step, shown[2], unit, size, whole)
 
 
 def _name(name: str) -> str:
