@@ -25,6 +25,7 @@ async function draw(name, told) {
   if (!place) return;
   const embed = await drawing();
   const fresh = document.createElement("div");
+  fresh.ariaHidden = "true";  // the figure has a label and a caption
   const made = await embed(fresh, told.spec, OPTIONS);
   views.get(name)?.finalize();
   views.set(name, made.view);
