@@ -267,7 +267,7 @@ def test_an_installed_wheel_writes_and_checks_all_examples(installed: Path, tmp_
     code = """
 import joulewise
 from joulewise.cli import main
-from joulewise.cli.examples import examples
+from joulewise.study.parsing.examples import examples
 
 def call(*words):
     try:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from joulewise.cli.examples import examples
 from joulewise.files import write_atomic
 from joulewise.present.export import Spec, render, spec_of
 from joulewise.present.gallery import ANY_SWEEP, described, figures_of, hung
@@ -22,6 +21,7 @@ from joulewise.present.layout import Drawing
 from joulewise.present.press import pressed
 from joulewise.present.results import records_of
 from joulewise.study import Results, read_study, run_study
+from joulewise.study.parsing.examples import examples
 
 FOLDER = Path(__file__).parent.parent / "docs" / "images" / "figures"
 _MOST_PX = 200

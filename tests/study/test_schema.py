@@ -11,8 +11,8 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from joulewise.cli.new import templates
 from joulewise.study.parsing.schema import json_schema, study_keys
+from joulewise.study.parsing.templates import templates
 from tests.strategies.small import TEXT
 from tests.study.test_examples import STUDIES
 from tests.study.test_study_file import TABLES

@@ -106,7 +106,7 @@ def _measure() -> Entry:
 
 
 def _examples() -> list[Entry]:
-    from joulewise.cli.examples import examples
+    from joulewise.study.parsing.examples import examples
 
     return [
         Entry(

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
 
 from joulewise.study.kinds.built_in import BUILT_IN
+from joulewise.study.parsing.templates import study_name, templates
 
 MEASURE = "measure"
 """The kind of what is no study: a plan of the laboratory, which is an example of that name."""
-
-_HEADING = """\
-# A Joulewise study. Check it with `joulewise check {file}`, run it with `joulewise run {file}`.
-# Durations, powers and energies are text with a unit ("10 min", "66 W", "1.11 GJ").
-# A list where one value may stand is a sweep; several lists make every combination. So is {{ from = 1.0, to = 4.0 }},
-# with `samples = 30` below. [tune] chooses swept values by trials of their own before others judge them.
-# `joulewise explain KEY` tells more about any key, `joulewise list keys` names them all.
-
-name = "{name}"               # also the name of the results folder
-description = ""
-seed = 0                     # the same seed gives the same results, on any number of processors
-trials = 3                   # every combination is drawn this many times; or "until 0.5 %, at most 210"
-keep = "first"               # detail tables of the first trial ("all", "none")
-"""
 
 _USUAL = "managed"
 _STUDIES = [kind for kinds in BUILT_IN.values() for kind in kinds]
@@ -36,13 +22,6 @@ class _New(NamedTuple):
 
     files: dict[Path, bytes]
     is_plan: bool
-
-
-def templates() -> dict[str, str]:
-    """A study to start from of each kind that has one."""
-    from joulewise.study.kinds.systems import all_kinds
-
-    return {name: _HEADING + kind.template for name, kind in all_kinds().items() if kind.template}
 
 
 def new(
@@ -85,15 +64,15 @@ def new(
 
 def _example(name: str, path: Path | None) -> _New:
     """An example, which has the name of the file if one was given."""
-    from joulewise.cli.examples import examples
     from joulewise.errors import InputError, unknown_name
+    from joulewise.study.parsing.examples import examples
 
     offered = examples()
     if name not in offered:
         raise InputError(unknown_name("--example", name, offered))
     example = offered[name]
     path = path or Path(example.path.name)
-    text = example.written_to(path, _name(path.stem))
+    text = example.written_to(path, study_name(path.stem))
     named = {path.parent / other: data for other, data in example.named.items()}
     return _New({path: text.encode(), **named}, example.is_plan)
 
@@ -107,9 +86,4 @@ def _template(kind: str, path: Path | None) -> _New:
     if kind not in offered:
         raise InputError(unknown_name("--kind", kind, [*offered, MEASURE]), *installed().problems)
     path = path or Path("study.toml")
-    return _New({path: offered[kind].format(file=path, name=_name(path.stem)).encode()}, is_plan=False)
-
-
-def _name(stem: str) -> str:
-    """A valid study name close to the file's."""
-    return re.sub(r"[^A-Za-z0-9._-]", "-", stem).lstrip("._-")[:100] or "study"
+    return _New({path: offered[kind].format(file=path, name=study_name(path.stem)).encode()}, is_plan=False)

@@ -17,6 +17,7 @@ from joulewise.serve.board import Board, Place
 from joulewise.serve.desk import Desk
 from joulewise.serve.guard import Guard
 from joulewise.serve.pages import Frame
+from joulewise.serve.play.place import PLACES as PLAY_PLACES
 from joulewise.serve.problems import handle_problems
 from joulewise.serve.routes import (
     Name,
@@ -29,11 +30,12 @@ from joulewise.serve.routes import (
     path_of,
     twin_address,
 )
+from joulewise.serve.run import routes, telling
 from joulewise.serve.subject import Subject
 
-PLACES: tuple[Place, ...] = (*studies.PLACES,)
+PLACES: tuple[Place, ...] = (*studies.PLACES, *telling.PLACES, *PLAY_PLACES)
 """The pages of the whole workbench, in the order of the menu; the first is the one at `/`."""
-PARTS: tuple[Callable[[FastAPI, Bench], None], ...] = (files.add,)
+PARTS: tuple[Callable[[FastAPI, Bench], None], ...] = (files.add, routes.add)
 """What adds routes of its own: each is given the application and the bench."""
 
 _ABOUT = """What the pages of the workbench show, as JSON: each page has a twin below `/api` that takes the same keys.

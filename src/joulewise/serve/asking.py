@@ -58,6 +58,13 @@ class Choice(Wish):
 
 
 @dataclass(frozen=True)
+class Hidden(Choice):
+    """One of several that links set, and no form offers; it stays as it is while other things are asked."""
+
+    form: ClassVar[str] = "hidden"
+
+
+@dataclass(frozen=True)
 class Flag(Wish):
     """Yes or no."""
 

@@ -6,13 +6,20 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from joulewise.serve.board import Place
 from joulewise.serve.desk import Desk
 from joulewise.serve.shelf import Shelf
 from joulewise.serve.subject import Subject
+
+if TYPE_CHECKING:
+    from joulewise.serve.run.editor import Checked
+    from joulewise.serve.run.queue import Queue
+    from joulewise.serve.run.texts import StudyText, Texts
 
 MOST_OPEN = 8
 """So many studies are kept in memory; those that were looked at longest ago are read again when asked for."""
@@ -81,7 +88,39 @@ class Bench:
         finally:
             self._reading.discard(subject.name)
 
+    @cached_property
+    def texts(self) -> Texts:
+        """The study texts in the folder."""
+        from joulewise.serve.run.texts import Texts
+
+        return Texts(self.shelf, allow_code=self.settings.allows_code)
+
+    @cached_property
+    def queue(self) -> Queue:
+        """The runs of studies in the folder."""
+        from joulewise.serve.run.queue import Queue
+
+        return Queue(self.settings.folder, allow_code=self.settings.allows_code)
+
+    def check(self, study: StudyText) -> Checked:
+        """What is said of a study's text."""
+        from joulewise.serve.run.editor import checked
+
+        root, allow_code = self.texts.root, self.settings.allows_code
+        return self.desk.ask(checked, study.text, study.path, root, allow_code=allow_code)
+
+    def address_of_results(self, place: str) -> str:
+        """The page of the results in a folder of ours, "" where there are none yet."""
+        found = (subject.address for subject in self.shelf.subjects() if subject.place == place)
+        return next(found, "")
+
+    def open(self) -> None:
+        """Begin what runs beside the pages."""
+        self.queue.open()
+
     def close(self) -> None:
         """End what runs beside the pages."""
+        if "queue" in vars(self):
+            self.queue.close()
         self._readers.shutdown(cancel_futures=True)
         self.desk.close()

@@ -32,7 +32,8 @@ MEMORY_BYTES = 2e9
 MOST_WORKERS = 4
 MOST_WAITING = 64
 """So many questions may wait; more are refused, so that answers do not come when nobody waits for them any more."""
-MOST_KEPT = 512
+MOST_KEPT, MOST_KEPT_BYTES = 512, 64e6
+"""So many answers are kept, and so large may they be together: figures of a whole day are."""
 _ASK_LESS = "ask for less: fewer tasks, fewer trials, or a smaller change"
 _BUSY = "wait a moment, and ask again"
 
@@ -55,7 +56,8 @@ class Desk:
     _idle: queue.LifoQueue[_Worker] = field(default_factory=queue.LifoQueue, init=False, repr=False)
     _all: list[_Worker] = field(default_factory=list, init=False, repr=False)
     _asked: dict[bytes, Future[Any]] = field(default_factory=dict, init=False, repr=False)
-    _kept: OrderedDict[bytes, Any] = field(default_factory=OrderedDict, init=False, repr=False)
+    _kept: OrderedDict[bytes, bytes] = field(default_factory=OrderedDict, init=False, repr=False)
+    _n_kept_bytes: int = field(default=0, init=False, repr=False)
     _busy: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -73,7 +75,7 @@ class Desk:
         with self._busy:
             if question in self._kept:
                 self._kept.move_to_end(question)
-                return cast(Found, self._kept[question])
+                return cast(Found, pickle.loads(self._kept[question]))
             answer = self._asked.get(question)
             is_first = answer is None
             if answer is None:
@@ -84,14 +86,15 @@ class Desk:
             self._answer(question, answer)
         return cast(Found, answer.result())
 
+    def ask(self, function: Callable[Given, Found], *given: Given.args, **named: Given.kwargs) -> Found:
+        """The same of what depends on more than what is given, such as files: it is answered each time."""
+        return cast(Found, self._by_worker(pickle.dumps((function, given, named))))
+
     def _answer(self, question: bytes, answer: Future[Any]) -> None:
         """Have a worker answer, and keep that."""
         try:
             found = self._by_worker(question)
-            with self._busy:
-                self._kept[question] = found
-                while len(self._kept) > MOST_KEPT:
-                    self._kept.popitem(last=False)
+            self._keep(question, pickle.dumps(found))
             answer.set_result(found)
             self._warm(question)
         except BaseException as error:
@@ -118,6 +121,15 @@ class Desk:
                 worker.ask(question, self.seconds)
         finally:
             self._idle.put(worker)
+
+    def _keep(self, question: bytes, found: bytes) -> None:
+        """Keep an answer, and no more than there is room for."""
+        with self._busy:
+            self._kept[question] = found
+            self._n_kept_bytes += len(question) + len(found)
+            while len(self._kept) > MOST_KEPT or self._n_kept_bytes > MOST_KEPT_BYTES:
+                oldest, left = self._kept.popitem(last=False)
+                self._n_kept_bytes -= len(oldest) + len(left)
 
     def _by_worker(self, question: bytes) -> Any:
         try:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from joulewise.errors import InputError
+from joulewise.errors import InputError, Problem
 from joulewise.serve.pages import Frame, filled
 
 if TYPE_CHECKING:
@@ -60,9 +60,8 @@ def handle_problems(app: FastAPI) -> None:
     async def of_input(request: Request, error: Any) -> Response:
         return refusal(request.scope, 422, *_lines(error))
 
-    async def of_address(request: Request, error: Any) -> Response:
-        names = ", ".join(str(found["loc"][-1]) for found in error.errors())
-        return refusal(request.scope, 422, f"{names}: such a name is not possible in an address of ours.")
+    async def of_form(request: Request, error: Any) -> Response:
+        return refusal(request.scope, 422, *map(_form_line, error.errors()))
 
     async def of_missing(request: Request, error: Any) -> Response:
         return refusal(request.scope, 404, str(error))
@@ -78,7 +77,7 @@ def handle_problems(app: FastAPI) -> None:
         return refusal(request.scope, error.status_code, words)
 
     app.add_exception_handler(InputError, of_input)
-    app.add_exception_handler(RequestValidationError, of_address)
+    app.add_exception_handler(RequestValidationError, of_form)
     app.add_exception_handler(MissingError, of_missing)
     app.add_exception_handler(BusyError, of_busy)
     app.add_exception_handler(TooLargeError, of_size)
@@ -87,3 +86,11 @@ def handle_problems(app: FastAPI) -> None:
 
 def _lines(error: InputError) -> Sequence[str]:
     return [str(problem) for problem in error.problems]
+
+
+def _form_line(error: dict[str, Any]) -> str:
+    """What is wrong with a name in an address, or with what is sent: where in it, and what."""
+    place, *names = map(str, error["loc"])
+    if place == "path":
+        return f"{', '.join(names)}: such a name is not possible in an address of ours."
+    return str(Problem(".".join((place, *names)), str(error["msg"])))

@@ -91,7 +91,12 @@ def serve(settings: Settings, made: socket.socket, on_ready: Callable[[], object
     )
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     server = uvicorn.Server(config)
-    server.startup = _then(server.startup, on_ready)  # type: ignore[method-assign,assignment]
+
+    def ready() -> None:
+        app.state.bench.open()
+        on_ready()
+
+    server.startup = _then(server.startup, ready)  # type: ignore[method-assign,assignment]
     try:
         server.run(sockets=[made])
     finally:

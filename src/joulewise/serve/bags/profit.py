@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from joulewise.errors import InputError
 from joulewise.present.formats import MISSING, energy_unit, time_unit
-from joulewise.serve import drawing, solving
+from joulewise.serve import drawing
 from joulewise.serve.answer import Answer, Block, Cell, Facts, Plot, Said, Sentences, Table
 from joulewise.serve.asking import Asked, Number, Wish
 from joulewise.serve.bags import solves
@@ -143,24 +143,22 @@ def answer(subject: Subject, asked: Asked) -> Answer:
     """The most profit under the terms that are asked for, beside that of the study."""
     usual, about = _usual(subject, asked), question(subject, asked)
     moves = list(_moves(usual, asked))
-    solve = subject.desk.solve
-    before: Earned = solve(solves.earned, about, Terms())
+    alone = [move.alone for move in moves] if len(moves) > 1 else []
+    before, after, *apart = subject.desk.solve(solves.earned_by, about, (Terms(), _together(usual, moves), *alone))
+    if isinstance(before, InputError):
+        raise before
     title = f"Profit: {subject.title}"
-    try:
-        after: Earned = solve(solves.earned, about, _together(usual, moves)) if moves else before
-    except InputError as error:
-        lines = [Said("No schedule is possible with that.", str(error))]
+    if isinstance(after, InputError):
+        lines = [Said("No schedule is possible with that.", str(after))]
         return Answer(title, [Sentences(lines), *_told_of(before, before, usual)])
-    alone = [_effect(subject, about, before, move) for move in moves] if len(moves) > 1 else []
-    lines = [_headline(before, after, moves), Said(after.sentence), *_reasons(before, after, moves, alone)]
+    effects = [_effect(before, move, found) for move, found in zip(moves, apart)]
+    lines = [_headline(before, after, moves), Said(after.sentence), *_reasons(before, after, moves, effects)]
     return Answer(title, [Sentences(lines), *_told_of(before, after, usual)])
 
 
-def _effect(subject: Subject, about: solving.Asked, before: Earned, move: Move) -> str:
+def _effect(before: Earned, move: Move, found: Earned | InputError) -> str:
     """What a move alone does to the profit."""
-    try:
-        found = subject.desk.solve(solves.earned, about, move.alone)
-    except InputError:
+    if isinstance(found, InputError):
         return f"{move.words}: alone impossible"
     return f"{move.words}: {_change(before.profit_per_s, found.profit_per_s)} alone"
 

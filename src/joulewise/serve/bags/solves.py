@@ -97,6 +97,19 @@ def usual(asked: solving.Asked) -> Usual:
     )
 
 
+def earned_by(asked: solving.Asked, every: tuple[Terms, ...]) -> tuple[Earned | InputError, ...]:
+    """The most profit under each of several terms, or why there is none; asked at once, to wait once."""
+    return tuple(_tried(asked, terms) for terms in every)
+
+
+def _tried(asked: solving.Asked, terms: Terms) -> Earned | InputError:
+    try:
+        return earned(asked, terms)
+    except InputError as error:
+        return error
+
+
+@lru_cache(maxsize=256)
 def earned(asked: solving.Asked, terms: Terms) -> Earned:
     """The most profit of a point of a study under other terms; InputError where there is no such bag or market."""
     from joulewise.optimise.bags.profit import most_profit, profit_sweep

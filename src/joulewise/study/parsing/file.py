@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
@@ -68,10 +68,18 @@ def _results_problem(path: Path) -> Problem | None:
     return Problem(str(path), "is a folder of results", "must be a study file", advice)
 
 
-def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool = False) -> Study:
+def parse_study(
+    source: str,
+    file_name: str,
+    folder: Path,
+    *,
+    check_inputs: bool = False,
+    judge: Callable[[Part], Iterable[Problem]] = lambda _part: (),
+) -> Study:
     """The study that a text gives; `file_name` is what problems call it, `folder` holds the files it names.
 
-    With `check_inputs`, policies are looked up and tables are read as well.
+    With `check_inputs`, policies are looked up and tables are read as well, unless `judge` finds a problem in a
+    section: what may not be looked at is refused there.
     """
     raw = toml_of(source, file_name)
     _refuse_plans(raw, file_name)
@@ -82,7 +90,8 @@ def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool
     parsed.check_samples()
     axes = axes_of(combinations)
     tuning, shown = parsed.tuning(combinations, axes), parsed.aside(REPORT, Shown)
-    if parsed.has_sane_size(combinations, heading, tuning) and check_inputs:
+    parsed.problems += (refused := _refused(combinations, judge))
+    if parsed.has_sane_size(combinations, heading, tuning) and check_inputs and not refused:
         seed, trials = (heading.seed, heading.trials) if heading else (0, 1)
         parsed.check_inputs(combinations, Draw(seed, 0, folder), trials)
     raise_if_any(dict.fromkeys(parsed.problems))
@@ -102,6 +111,12 @@ def parse_study(source: str, file_name: str, folder: Path, *, check_inputs: bool
         tuning,
         shown or Shown(),
     )
+
+
+def _refused(combinations: Iterable[Combination], judge: Callable[[Part], Iterable[Problem]]) -> list[Problem]:
+    """The problems that a judge finds in sections, each judged once."""
+    values = (part for combination in combinations for parts in combination.sections.values() for part in parts.values)
+    return [problem for part in dict.fromkeys(values) for problem in judge(part)]
 
 
 def _refuse_plans(raw: Mapping[str, Any], file_name: str) -> None:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-_FOLDER = Path(__file__).parents[1] / "examples"
+_FOLDER = Path(__file__).parents[2] / "examples"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Studies edited and run from the workbench: texts, what the checks say of them, and a queue of runs."""
