@@ -221,7 +221,7 @@ def _row(column: Column, before: dict[str, Any], after: dict[str, Any], subject:
     from joulewise.present.formats import metric_title
 
     was, now = before.get(column.name), after.get(column.name)
-    if column.is_measured or (was is None and now is None):
+    if column.is_measured or not (_is_known(was) or _is_known(now)):
         return None
     title = metric_title(column.name, subject.study.kind.headings())
     is_number = not isinstance(was if was is not None else now, str)
@@ -243,10 +243,16 @@ def _text(name: str, value: Any) -> str:
 def _change(was: Any, now: Any) -> Cell:
     from joulewise.present.formats import THIN, signed
 
+    if was == now:
+        return Cell("same")
     if not all(isinstance(value, int | float) and math.isfinite(value) for value in (was, now)) or was == 0:
-        return Cell("" if was == now else "changed")
+        return Cell("changed")
     change = 100 * (now - was) / abs(was)
-    return Cell("same" if change == 0 else f"{signed(change, 1)}{THIN}%", change)
+    return Cell(f"{signed(change, 1)}{THIN}%", change)
+
+
+def _is_known(value: Any) -> bool:
+    return value is not None and not (isinstance(value, float) and math.isnan(value))
 
 
 def _sentence(
