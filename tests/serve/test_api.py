@@ -63,7 +63,7 @@ def test_schemathesis_finds_no_fault() -> None:
         for operation in schema.get_all_operations():
 
             @settings(deadline=None, max_examples=100)
-            @given(operation.ok().as_strategy())
+            @given(operation.ok().as_strategy())  # type: ignore[union-attr]
             def check(case: Any) -> None:
                 status, body = sent(base, case)
                 assert status < 500, (case.path, body)

@@ -16,7 +16,6 @@ function drawing() {
 
 const OPTIONS = {
   mode: "vega-lite", renderer: "svg", ast: true, actions: false, defaultStyle: false, tooltip: { disableDefaultStyle: true },
-  config: { aria: false },
 };
 
 /** Draw one figure, or draw it anew, and have clicks and spans lead on. */
@@ -27,6 +26,7 @@ async function draw(name, told) {
   const fresh = document.createElement("div");
   fresh.ariaHidden = "true";  // the figure has a label and a caption
   const made = await embed(fresh, told.spec, OPTIONS);
+  fresh.querySelectorAll("svg").forEach((svg) => svg.setAttribute("aria-hidden", "true")); // the place has its words
   views.get(name)?.finalize();
   views.set(name, made.view);
   place.replaceChildren(fresh);
