@@ -24,7 +24,6 @@ async function draw(name, told) {
   if (!place) return;
   const embed = await drawing();
   const fresh = document.createElement("div");
-  fresh.ariaHidden = "true";  // the figure has a label and a caption
   const made = await embed(fresh, told.spec, OPTIONS);
   fresh.querySelectorAll("svg").forEach((svg) => svg.setAttribute("aria-hidden", "true")); // the place has its words
   views.get(name)?.finalize();
