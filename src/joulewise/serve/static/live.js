@@ -24,7 +24,6 @@ async function draw(name, told) {
   if (!place) return;
   const embed = await drawing();
   const fresh = document.createElement("div");
-  fresh.setAttribute("aria-hidden", "true"); // the place is an image with a name; its parts say nothing on their own
   const made = await embed(fresh, told.spec, OPTIONS);
   fresh.querySelectorAll("svg").forEach((svg) => svg.setAttribute("aria-hidden", "true")); // the place has its words
   views.get(name)?.finalize();
