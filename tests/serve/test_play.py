@@ -13,7 +13,7 @@ from joulewise.kernels import jit
 from joulewise.serve.asking import Asked, asked
 from joulewise.serve.play import place
 from joulewise.serve.play.compiling import Compiling
-from joulewise.serve.play.day import FAIR, MOST_BUDGET_MJ, Played, Setting, played
+from joulewise.serve.play.day import ENVIRONMENTS, FAIR, FILTERS, MOST_BUDGET_MJ, POLICIES, Played, Setting, played
 from joulewise.serve.play.lessons import LESSONS, State
 from joulewise.study import parse_study, run_study
 from tests.strategies.asgi import Client
@@ -57,10 +57,10 @@ def test_bounds_are_kept_for_the_next_move_and_are_the_same(day: Played) -> None
         }
 
 
-@pytest.mark.parametrize("environment", place.ENVIRONMENTS)
-@pytest.mark.parametrize("energy_filter", place.FILTERS)
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+@pytest.mark.parametrize("energy_filter", FILTERS)
 def test_everything_that_can_be_chosen_fits_together(environment: str, energy_filter: str) -> None:
-    for policy in place.POLICIES:
+    for policy in POLICIES:
         setting = Setting((policy,), 100, 0.0, 5.0, environment, energy_filter, 2.0, 1)
         study = parse_study(setting.text, "play.toml", Path(), check_inputs=True)
         assert study.warnings == ()

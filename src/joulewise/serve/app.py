@@ -44,7 +44,8 @@ Numbers that are missing are null."""
 
 def create_app(settings: Settings, desk: Desk | None = None) -> FastAPI:
     """The workbench over a folder, as an application for any ASGI server; without a desk it gets one of its own."""
-    bench = Bench(settings, PLACES, desk or Desk(settings.allows_code))
+    menu = {place.name: place.title for place in PLACES if place.is_in_menu}
+    bench = Bench(settings, menu, desk or Desk(settings.allows_code))
     app = FastAPI(
         title="Joulewise workbench",
         version=__version__,
@@ -55,7 +56,7 @@ def create_app(settings: Settings, desk: Desk | None = None) -> FastAPI:
     )
     app.state.bench = bench
     handle_problems(app)
-    for place in bench.places:
+    for place in PLACES:
         _add_place(app, bench, place)
     for add in PARTS:
         add(app, bench)
@@ -87,7 +88,7 @@ def _add_place(app: FastAPI, bench: Bench, place: Place) -> None:
     def twin(request: Request) -> Response:
         return as_twin(*answered(request))
 
-    add_pair(app, path_of(place), place.name or "studies", place.summary, page, twin)
+    add_pair(app, path_of(place.name), place.name or "studies", place.summary, page, twin)
 
 
 def _add_boards(app: FastAPI, bench: Bench) -> None:

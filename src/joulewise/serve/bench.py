@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,7 +11,6 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from joulewise.serve.board import Place
 from joulewise.serve.desk import Desk
 from joulewise.serve.shelf import Shelf
 from joulewise.serve.subject import Subject
@@ -45,10 +44,10 @@ class Settings:
 
 @dataclass
 class Bench:
-    """The workbench, as its pages see it."""
+    """The workbench, as its pages see it; `menu` has the titles of what stands in the menu, by the names of places."""
 
     settings: Settings
-    places: Sequence[Place]
+    menu: Mapping[str, str]
     desk: Desk
     shelf: Shelf = field(init=False)
     _open: OrderedDict[str, Subject] = field(default_factory=OrderedDict, init=False, repr=False)

@@ -9,7 +9,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from joulewise.serve.problems import fault, refusal
+from joulewise.serve.problems import TooLargeError, fault, refusal
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -32,10 +32,6 @@ _ALWAYS = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-
-
-class TooLargeError(Exception):
-    """What is sent to us is larger than MOST_BYTES."""
 
 
 class Guard:

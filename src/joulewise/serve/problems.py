@@ -25,6 +25,10 @@ TITLES = {
 _FAULT = "Something went wrong, and the fault is ours"
 
 
+class TooLargeError(Exception):
+    """What is sent to us is larger than may be sent."""
+
+
 def fault(scope: Scope, error: Exception) -> Response:
     """A fault of ours: its id for people, and what happened, with that id, for the log."""
     number = _new_id()
@@ -55,7 +59,6 @@ def handle_problems(app: FastAPI) -> None:
 
     from joulewise.serve.bench import MissingError
     from joulewise.serve.desk import BusyError
-    from joulewise.serve.guard import TooLargeError
 
     async def of_input(request: Request, error: Any) -> Response:
         return refusal(request.scope, 422, *_lines(error))

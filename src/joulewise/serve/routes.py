@@ -13,7 +13,6 @@ from joulewise.serve import house
 from joulewise.serve.answer import Answer, File, Link
 from joulewise.serve.asking import Asked
 from joulewise.serve.bench import Bench
-from joulewise.serve.board import Place
 from joulewise.serve.pages import Frame, page_of, twin_of
 from joulewise.serve.subject import Subject
 
@@ -60,12 +59,12 @@ def frame_of_study(bench: Bench, subject: Subject, request: Request, here: str =
 
 def menu_of(bench: Bench, here: str | None = None) -> list[Link]:
     """The menu that stands on each page."""
-    return [Link(p.title, path_of(p), "here" if p.name == here else "") for p in bench.places if p.is_in_menu]
+    return [Link(title, path_of(name), "here" if name == here else "") for name, title in bench.menu.items()]
 
 
-def path_of(place: Place) -> str:
-    """Where a place is."""
-    return f"/{place.name}"
+def path_of(name: str) -> str:
+    """Where the place of this name is."""
+    return f"/{name}"
 
 
 def boards_of(subject: Subject, here: str = "") -> Sequence[Link]:

@@ -42,8 +42,7 @@ def is_compiled() -> bool:
 def compile_all() -> None:
     """Play a small day in each way that can be chosen."""
     from joulewise.kernels.jit import mark_kernels_compiled
-    from joulewise.serve.play.day import Setting, played
-    from joulewise.serve.play.place import ENVIRONMENTS, FILTERS, POLICIES
+    from joulewise.serve.play.day import ENVIRONMENTS, FILTERS, POLICIES, Setting, played
 
     for environment, energy_filter in product(ENVIRONMENTS, FILTERS):
         played(Setting(tuple(POLICIES), 100, 0.5, 10.0, environment, energy_filter, 1.0, 0))

@@ -12,6 +12,18 @@ from typing import Any, NamedTuple
 
 from joulewise.serve.answer import Plot
 
+POLICIES = {
+    "max-max-util": "Max-Max Util: what earns most",
+    "max-max-upt": "Max-Max UPT: most per second",
+    "max-max-upe": "Max-Max UPE: most per joule",
+    "prices": "Prices: worth its time and energy",
+    "min-min-comp": "Min-Min: done soonest",
+    "fcfs-all": "FCFS: first come, first served",
+    "random-batch": "Random: draws lots",
+}
+"""The policies to choose from, and what they go by."""
+FILTERS = {"none": "none", "fair-share": "fair share", "adaptive": "adaptive"}
+ENVIRONMENTS = {"queued": "have queues", "polled": "are asked when idle"}
 MOST_BUDGET_MJ = 100.0
 """The day can use less than this, whatever is chosen."""
 FAIR = "fair-share"

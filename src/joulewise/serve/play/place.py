@@ -11,25 +11,13 @@ from joulewise.serve.answer import Answer, Block, Cell, Link, Links, Said, Sente
 from joulewise.serve.asking import Asked, Choice, Hidden, Number, Wish, asked
 from joulewise.serve.board import Place
 from joulewise.serve.play.compiling import Compiling, is_compiled
-from joulewise.serve.play.day import MOST_BUDGET_MJ, Played, Setting, played
+from joulewise.serve.play.day import ENVIRONMENTS, FILTERS, MOST_BUDGET_MJ, POLICIES, Played, Setting, played
 from joulewise.serve.play.lessons import LESSONS, State
 from joulewise.units import energy
 
 if TYPE_CHECKING:
     from joulewise.serve.bench import Bench
 
-POLICIES = {
-    "max-max-util": "Max-Max Util: what earns most",
-    "max-max-upt": "Max-Max UPT: most per second",
-    "max-max-upe": "Max-Max UPE: most per joule",
-    "prices": "Prices: worth its time and energy",
-    "min-min-comp": "Min-Min: done soonest",
-    "fcfs-all": "FCFS: first come, first served",
-    "random-batch": "Random: draws lots",
-}
-"""The policies to choose from, and what they go by."""
-FILTERS = {"none": "none", "fair-share": "fair share", "adaptive": "adaptive"}
-ENVIRONMENTS = {"queued": "have queues", "polled": "are asked when idle"}
 _NOBODY = ""
 _COMPILING = Compiling()
 _LEAD = (
