@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+from contextlib import closing
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -44,13 +45,17 @@ def test_the_interface_is_described() -> None:
 
 def sent(base: str, case: Any) -> tuple[int, bytes]:
     """What a case of schemathesis gets."""
-    line = http.client.HTTPConnection(urlsplit(base).netloc, timeout=60)
     path = case.path.format(
         **{name: quote(str(value), safe="") for name, value in (case.path_parameters or {}).items()}
     )
-    line.request(case.method, path + (f"?{urlencode(case.query)}" if case.query else ""))
-    reply = line.getresponse()
-    return reply.status, reply.read()
+    address = path + (f"?{urlencode(case.query)}" if case.query else "")
+    is_sent = case.method == "POST"
+    body = json.dumps(case.body if isinstance(case.body, dict) else {}) if is_sent else None
+    headers = {"x-joulewise": "test", "content-type": "application/json"} if is_sent else {}
+    with closing(http.client.HTTPConnection(urlsplit(base).netloc, timeout=60)) as line:
+        line.request(case.method, address, body, headers)
+        reply = line.getresponse()
+        return reply.status, reply.read()
 
 
 @pytest.mark.thorough("hundreds of requests that schemathesis makes of the description")
