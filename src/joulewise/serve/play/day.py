@@ -8,9 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from joulewise.serve.answer import Plot
+
+if TYPE_CHECKING:
+    from joulewise.study.store.store import Store
 
 MOST_BUDGET_MJ = 100.0
 """The day can use less than this, whatever is chosen."""
@@ -113,11 +116,11 @@ def _proofs(world_key: str, bound: str) -> list[Mapping[str, Any]]:
     return []
 
 
-def _lend_proof(store: Any, world_key: str, bound: str) -> None:
+def _lend_proof(store: Store, world_key: str, bound: str) -> None:
     for proof in _proofs(world_key, bound):
         store.write_proof(world_key, bound, proof)
 
 
-def _keep_proof(store: Any, world_key: str, bound: str) -> None:
+def _keep_proof(store: Store, world_key: str, bound: str) -> None:
     found = store.read_proof(world_key, bound, lambda proof: proof)
     _proofs(world_key, bound)[:] = [found] if found is not None else []
