@@ -11,7 +11,7 @@ BROWSER := $(VENV)/.browser
 SLURM := $(VENV)/.slurm
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help ready demo test thorough lint docs reference thumbnails notebooks smoke bench lock clean
+.PHONY: help ready demo test thorough lint docs reference pictures thumbnails notebooks smoke bench lock clean
 .DEFAULT_GOAL := help
 
 # A test run starts hundreds of processes; each would compile every module it imports anew.
@@ -39,6 +39,9 @@ docs: $(READY) ## build the documentation into site/, warnings are errors
 
 reference: $(READY) ## write the reference pages that come from tables anew
 	$(BIN)/python -m tools.reference
+
+pictures: $(READY) ## take the pictures of the workbench anew
+	$(BIN)/python -m tools.workbench_pictures
 
 thumbnails: $(READY) ## draw the small pictures of all figures anew
 	$(BIN)/python -m tools.thumbnails

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from joulewise.serve.answer import Plot
 
+<<<<<<< HEAD
 POLICIES = {
     "max-max-util": "Max-Max Util: what earns most",
     "max-max-upt": "Max-Max UPT: most per second",
@@ -24,6 +25,11 @@ POLICIES = {
 """The policies to choose from, and what they go by."""
 FILTERS = {"none": "none", "fair-share": "fair share", "adaptive": "adaptive"}
 ENVIRONMENTS = {"queued": "have queues", "polled": "are asked when idle"}
+=======
+if TYPE_CHECKING:
+    from joulewise.study.store.store import Store
+
+>>>>>>> runs
 MOST_BUDGET_MJ = 100.0
 """The day can use less than this, whatever is chosen."""
 FAIR = "fair-share"
@@ -125,11 +131,11 @@ def _proofs(world_key: str, bound: str) -> list[Mapping[str, Any]]:
     return []
 
 
-def _lend_proof(store: Any, world_key: str, bound: str) -> None:
+def _lend_proof(store: Store, world_key: str, bound: str) -> None:
     for proof in _proofs(world_key, bound):
         store.write_proof(world_key, bound, proof)
 
 
-def _keep_proof(store: Any, world_key: str, bound: str) -> None:
+def _keep_proof(store: Store, world_key: str, bound: str) -> None:
     found = store.read_proof(world_key, bound, lambda proof: proof)
     _proofs(world_key, bound)[:] = [found] if found is not None else []

@@ -18,7 +18,7 @@ from joulewise.errors import InputError
 from joulewise.serve.answer import Answer, Link
 from joulewise.serve.asking import LONGEST, Text, asked
 from joulewise.serve.bench import Bench, MissingError
-from joulewise.serve.pages import Frame, page_of
+from joulewise.serve.pages import Frame, page_of, twin_of
 from joulewise.serve.routes import PROBLEMS, add_pair, as_twin, menu_of, twin_address
 from joulewise.serve.run import telling
 from joulewise.serve.run.orders import OPEN, Order
@@ -209,7 +209,7 @@ def _add_orders(app: FastAPI, bench: Bench) -> None:
 
     def twin(number: Number, request: Request) -> Response:
         order, what = found(number), asked((), request.query_params.multi_items())
-        return JSONResponse({**json.loads(bytes(as_twin(answer(order), what).body)), "run": telling.status_of(order)})
+        return JSONResponse({**twin_of(answer(order), what), "run": telling.status_of(order)})
 
     def done(number: Number, action: Action) -> Response:
         found(number)
