@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from joulewise.errors import InputError, Problem, attempt, raise_if_any, unknown_name
 
+_MANY = 1e5
 LONGEST = 200
 """So many characters may a value in a query have."""
 
@@ -112,13 +113,29 @@ class Number(Wish):
             value = math.nan
         if not self.low <= value <= self.high:
             unit = f" {self.unit}" if self.unit else ""
-            allowed = f"must be a number from {self.written(self.low)} to {self.written(self.high)}{unit}"
+            allowed = f"must be a number from {self.told(self.low)} to {self.told(self.high)}{unit}"
             raise InputError(Problem(self.key, f"found {text!r}", allowed))
         return value
 
     def written(self, value: float) -> str:
         """The number, without an end that says nothing."""
         return f"{value:.12g}"
+
+    def told(self, value: float) -> str:
+        """The number as people read it."""
+        return f"{value:.5g}" if abs(value) < _MANY else f"{value:.0f}"
+
+
+def around(
+    key: str, label: str, help_: str, usual: float, unit: str = "", *, least: float = 0.25, most: float = 4.0
+) -> Number:
+    """A slider from a part of what is usual to several times as much, in round steps."""
+    exact = float(f"{usual:.12g}")
+    if exact <= 0:
+        return Number(key, label, help_, min(exact, 0.0), 1.0, 0.01, exact, unit)
+    step = 10.0 ** (math.floor(math.log10(exact)) - 2)
+    low, high = (math.floor(least * exact / step), math.ceil(most * exact / step))
+    return Number(key, label, help_, low * step, high * step, step, exact, unit)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from joulewise.serve import solving
 from joulewise.serve.answer import Answer, Cell, Said, Sentences, Table
-from joulewise.serve.asking import Asked, Choice, Number, Wish
+from joulewise.serve.asking import Asked, Choice, Number, Wish, around
 from joulewise.serve.board import Board
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 POINT = "point"
 MOST_POINTS = 200
 MOST_KNOBS = 12
-_SPREAD = 4.0
-"""How many times as much, and what part, of a setting can be asked for."""
 _UNITS = {"_w": "_w", "_j": "_j", "_s": "_s"}
 _NEVER = ("time_limit_s", "seed", "generations", "population", "mutation", "gene_mutation", "samples", "day_s")
 """Settings that say how a search goes, and not what is decided."""
@@ -116,14 +114,12 @@ def _knob(part: Part, name: str, hint: Any, value: float, text: str) -> Knob:
     least, most = _bounds(hint)
     whole = is_whole(hint)
     unit, size = _unit(name, value)
-    low = max(value / _SPREAD if value > 0 else value, least)
-    high = min(value * _SPREAD if value > 0 else 1.0, most)
-    shown = [limit / size for limit in (low, high, value)]
-    step = 1.0 if whole else _step(shown[1] - shown[0])
+    key, label = f"{part.section}.{name}", f"{part.section}: {_name(name)}"
+    shown = around(key, label, text, value / size, unit)
+    low, high = max(shown.low, least / size), min(shown.high, most / size)
     if whole:
-        shown = [math.ceil(shown[0]), math.floor(max(shown[1], shown[0] + 1)), shown[2]]
-    label = f"{part.section}: {_name(name)}"
-    return Knob(f"{part.section}.{name}", label, text, shown[0], shown[1], step, shown[2], unit, size, whole)
+        low, high = math.ceil(low), math.floor(max(high, low + 1))
+    return Knob(key, label, text, low, high, 1.0 if whole else shown.step, shown.usual, unit, size, whole)
 
 
 def _name(name: str) -> str:
@@ -156,11 +152,6 @@ def _unit(name: str, value: float) -> tuple[str, float]:
 
     of = {"_w": power_unit, "_j": energy_unit, "_s": time_unit}.get(name[-2:])
     return of(value) if of and value > 0 else ("", 1.0)
-
-
-def _step(span: float) -> float:
-    """A round step of which there are some hundreds in a range."""
-    return float(10.0 ** math.floor(math.log10(span / 100))) if span > 0 else 1.0
 
 
 # --- what comes out -----------------------------------------------------------------------------------------------
@@ -214,7 +205,7 @@ def _moved(knobs: Sequence[Knob], asked: Asked, changes: solving.Changes) -> lis
 
 
 def _told(knob: Knob, value: float) -> str:
-    return f"{knob.wish.written(value)} {knob.unit}".rstrip()
+    return f"{knob.wish.told(value)} {knob.unit}".rstrip()
 
 
 def _row(column: Column, before: dict[str, Any], after: dict[str, Any], subject: Subject) -> list[Cell] | None:

@@ -11,7 +11,7 @@ from joulewise.errors import InputError
 from joulewise.present.formats import MISSING, energy_unit, time_unit
 from joulewise.serve import drawing
 from joulewise.serve.answer import Answer, Block, Cell, Facts, Plot, Said, Sentences, Table
-from joulewise.serve.asking import Asked, Number, Wish
+from joulewise.serve.asking import Asked, Number, Wish, around
 from joulewise.serve.bags import solves
 from joulewise.serve.bags.solves import Earned, Terms, Usual
 from joulewise.serve.board import Board
@@ -53,11 +53,11 @@ def _wishes(usual: Usual) -> Iterator[Wish]:
     assert terms.cost is not None
     assert terms.pue is not None
     unit = usual.unit or "per kWh"
-    yield _around("price", "Price of the bag", terms.price, "What the customer pays for the bag.")
+    yield around("price", "Price of the bag", "What the customer pays for the bag.", terms.price)
     if usual.has_tariff:
         yield Number(_COST, "Electricity, of the tariff", "", 0.25, 4.0, 0.01, 1.0, "times")
     else:
-        yield _around(_COST, "Electricity", terms.cost, "What a kilowatt-hour costs.", unit)
+        yield around(_COST, "Electricity", "What a kilowatt-hour costs.", terms.cost, unit)
     yield _cap_wish(usual)
     yield Number(
         "pue", "PUE", "Energy at the meter over that of the machines.", 1.0, max(3.0, terms.pue), 0.01, terms.pue
@@ -67,13 +67,6 @@ def _wishes(usual: Usual) -> Iterator[Wish]:
     for i, name in enumerate(usual.machine_types[:_MOST_TYPES]):
         n = (terms.counts or ())[i]
         yield Number(f"{_COUNT}{i}", f"Machines: {name}", "", 0, max(4, 3 * n), 1, n)
-
-
-def _around(key: str, label: str, value: float, help_: str, unit: str = "") -> Number:
-    """A slider from a quarter of a value to four times as much."""
-    exact = float(f"{value:.12g}")
-    step = 10.0 ** (math.floor(math.log10(exact)) - 2) if exact > 0 else 0.01
-    return Number(key, label, help_, 0.25 * exact, 4 * exact or 1.0, step, exact, unit)
 
 
 def _cap_wish(usual: Usual) -> Number:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from joulewise.errors import InputError
 from joulewise.serve.answer import Answer, Block, Cell, Facts, Plot, Said, Sentences, Table
-from joulewise.serve.asking import Asked, Choice, Number, Wish
+from joulewise.serve.asking import Asked, Choice, Number, Wish, around
 from joulewise.serve.board import Board
 from joulewise.serve.facility import solves
 from joulewise.serve.facility.solves import Limits, Planned, Site
@@ -27,12 +27,10 @@ def _site(subject: Subject, asked: Asked) -> Site:
 
 def _further(subject: Subject, asked: Asked) -> Sequence[Wish]:
     site = _site(subject, asked)
-    cap_kw = float(f"{1e-3 * site.cap_w:.12g}")
-    step = 10.0 ** (math.floor(math.log10(cap_kw)) - 2)
     units = {_NONE: "all work", **{str(i): f"{name} fails" for i, name in enumerate(site.cracs)}}
     cap_help = "All power of the facility, cooling included."
     return (
-        Number("cap", "Power cap", cap_help, 0.5 * cap_kw, 2 * cap_kw, step, cap_kw, "kW"),
+        around("cap", "Power cap", cap_help, 1e-3 * site.cap_w, "kW", least=0.5, most=2.0),
         Number("redline", "Redlines raised by", "", -5.0, 10.0, 0.5, 0.0, "K"),
         Number("load", "Tasks that come", "Of those that come in the study.", 25.0, 200.0, 1.0, 100.0, "%"),
         Number("hot", "Hot air taken in", "Of what nodes take in of each other's air.", 50.0, 150.0, 1.0, 100.0, "%"),

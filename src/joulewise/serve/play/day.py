@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from joulewise.serve.answer import Plot
 
-<<<<<<< HEAD
+if TYPE_CHECKING:
+    from joulewise.study.store.store import Store
+
 POLICIES = {
     "max-max-util": "Max-Max Util: what earns most",
     "max-max-upt": "Max-Max UPT: most per second",
@@ -25,11 +27,6 @@ POLICIES = {
 """The policies to choose from, and what they go by."""
 FILTERS = {"none": "none", "fair-share": "fair share", "adaptive": "adaptive"}
 ENVIRONMENTS = {"queued": "have queues", "polled": "are asked when idle"}
-=======
-if TYPE_CHECKING:
-    from joulewise.study.store.store import Store
-
->>>>>>> runs
 MOST_BUDGET_MJ = 100.0
 """The day can use less than this, whatever is chosen."""
 FAIR = "fair-share"

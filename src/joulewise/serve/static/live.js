@@ -84,7 +84,8 @@ function tell(input) {
   const value = Number((low + Math.round((input.value - low) / step) * step).toPrecision(12));
   input.value = Math.min(value, Number(input.max));
   const output = input.parentElement.querySelector("output");
-  output.textContent = [input.value, output.dataset.unit].filter(Boolean).join(" ");
+  const told = Math.abs(input.value) < 1e5 ? Number(Number(input.value).toPrecision(5)) : Math.round(input.value);
+  output.textContent = [told, output.dataset.unit].filter(Boolean).join(" ");
 }
 
 let asking = null;
