@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -25,6 +25,7 @@ _MEMORY_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory
 """Where the system says how much memory is ours."""
 
 _STARTING = threading.Lock()
+_TOLD_OF_COMPILING: list[Callable[[bool], object]] = []
 _REQUESTS_TO_END = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -58,6 +59,23 @@ def collecting_seldom() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+def tell_of_compiling(told: Callable[[bool], object]) -> None:
+    """Have a function called with True whenever this process begins to compile, and with False when that is done."""
+    _TOLD_OF_COMPILING.append(told)
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """In here, something is compiled, which takes its time once and for all."""
+    for told in _TOLD_OF_COMPILING:
+        told(True)
+    try:
+        yield
+    finally:
+        for told in _TOLD_OF_COMPILING:
+            told(False)
 
 
 def follow_parent() -> None:

@@ -13,7 +13,7 @@ import pytest
 from joulewise.errors import InputError
 from joulewise.serve import desk as desks
 from joulewise.serve.desk import BusyError, Desk
-from tests.strategies.asked_of_desk import fail, refuse
+from tests.strategies.asked_of_desk import compile_for, fail, refuse
 from tests.strategies.served import HereDesk
 
 
@@ -39,6 +39,12 @@ def test_a_solve_that_takes_too_long_or_too_much_is_ended_and_says_so(desk: Desk
         desk.solve(refuse)
     with pytest.raises(RuntimeError, match="ValueError: a fault"):
         desk.solve(fail)
+
+
+def test_what_is_compiled_for_a_question_does_not_count(desk: Desk) -> None:
+    assert desk.solve(compile_for, 1.5) == "compiled"
+    with pytest.raises(InputError, match=r"took more than 800 ms"):
+        desk.solve(compile_for, 0.1, 60.0)
 
 
 class Counting(HereDesk):

@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 import numba
 
 from joulewise.kernels.compiler import AS_DRAFT, OWNS_NOTHING, compiler_name, keep_compiled_in, one_thread_compiles
-from joulewise.processes import collecting_seldom
+from joulewise.processes import collecting_seldom, compiling
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _MARKER = "complete"
@@ -79,7 +79,7 @@ def _in_turn(compile_it: Callable[[Any], Any], name: str) -> Callable[[Any], Any
 
     def compile_or_load(types: Any) -> Any:
         lock = hashlib.sha256(f"{name} {types}".encode()).hexdigest()[:16]
-        with one_thread_compiles(), ExitStack() as held, collecting_seldom():
+        with compiling(), one_thread_compiles(), ExitStack() as held, collecting_seldom():
             with suppress(OSError):  # some disks know no locks
                 file = held.enter_context((cache_folder() / f"{lock}.lock").open("w"))
                 fcntl.flock(file, fcntl.LOCK_EX)

@@ -11,6 +11,7 @@ import pickle
 import queue
 import resource
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -21,19 +22,22 @@ from multiprocessing.process import BaseProcess
 from typing import Any, ParamSpec, TypeVar, cast
 
 from joulewise.errors import InputError, JoulewiseError, Problem
-from joulewise.processes import available_cpus, end, follow_parent, for_children
+from joulewise.processes import available_cpus, end, follow_parent, for_children, tell_of_compiling
 from joulewise.units import duration, size
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
 
 SECONDS = 20.0
+COMPILING_S = 300.0
+"""So long may compiling take, once on a machine, beside the seconds of a question."""
 MEMORY_BYTES = 2e9
 MOST_WORKERS = 4
 MOST_WAITING = 64
 """So many questions may wait; more are refused, so that answers do not come when nobody waits for them any more."""
 MOST_KEPT, MOST_KEPT_BYTES = 512, 64e6
 """So many answers are kept, and so large may they be together: figures of a whole day are."""
+_COMPILING, _COMPILED = b"compiling", b"compiled"
 _ASK_LESS = "ask for less: fewer tasks, fewer trials, or a smaller change"
 _BUSY = "wait a moment, and ask again"
 
@@ -160,10 +164,11 @@ class _Worker:
         line = self._started()
         try:
             line.send_bytes(question)
-            if not line.poll(seconds):
+            told = _answer_in(line, seconds)
+            if told is None:
                 self.stop()
                 raise _overrun(f"took more than {duration(seconds)} and was ended")
-            is_found, answer = pickle.loads(line.recv_bytes())
+            is_found, answer = pickle.loads(told)
         except (EOFError, OSError):
             self.stop()
             raise _overrun("ended the process that solved it, probably for want of memory") from None
@@ -201,6 +206,21 @@ class _Worker:
         self._process = self._line = None
 
 
+def _answer_in(line: Connection, seconds: float) -> bytes | None:
+    """What a worker answers in so many seconds, to which compiling does not count; None where it does not."""
+    while True:
+        began = time.monotonic()
+        if not line.poll(seconds):
+            return None
+        told = line.recv_bytes()
+        if told != _COMPILING:
+            return told
+        seconds -= time.monotonic() - began
+        if not line.poll(COMPILING_S):
+            return None
+        line.recv_bytes()
+
+
 def _overrun(found: str) -> InputError:
     return InputError(Problem("what is asked", found, advice=_ASK_LESS))
 
@@ -210,6 +230,7 @@ def _work(line: Connection, memory_bytes: float) -> None:
     follow_parent()
     _limit_memory(memory_bytes)
     line.send_bytes(b"ready")
+    tell_of_compiling(lambda begins: line.send_bytes(_COMPILING if begins else _COMPILED))
     with suppress(EOFError, OSError):
         while True:
             line.send_bytes(_told(line.recv_bytes(), memory_bytes))
