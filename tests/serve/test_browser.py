@@ -63,3 +63,22 @@ def test_the_list_is_open_to_all() -> None:
     with visiting(shelved("profit")) as visitor:
         visitor.visit("/")
         assert serious(visitor) == []
+
+
+def test_focus_stays_where_it_is_and_keys_choose_without_leaving() -> None:
+    """Where an answer is put in place anew, and where somebody goes through choices by keys."""
+    with visiting(shelved("profit")) as visitor:
+        visitor.visit("/studies/profit/profit")
+        page = visitor.page
+        page.locator("#answer summary").first.focus()
+        page.evaluate("document.querySelector('#wish-pue').value = 2")
+        page.evaluate("document.querySelector('#wish-pue').dispatchEvent(new Event('input', {bubbles: true}))")
+        visitor.until("location.search.includes('pue=2')")
+        visitor.until("document.getElementById('answer').innerText.includes('goes from')")
+        assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+        visitor.visit("/")
+        page.locator("#wish-status").focus()
+        page.keyboard.press("ArrowDown")
+        assert page.evaluate("document.activeElement.id") == "wish-status"
+        page.locator("form.wishes button").press("Enter")
+        visitor.until("location.search.includes('status=')")

@@ -57,12 +57,21 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Link:
+    """Where one may go from here, and what is there."""
+
+    text: str
+    href: str
+    about: str = ""
+
+
+@dataclass(frozen=True)
 class Plot:
     """A figure as Vega-Lite.
 
     Where it `follows` a key of the query, a click on a mark sets it to the value of that mark's `field`, so that a
     click is a link. Where it `zooms` into two keys, a span that is drawn along the figure sets them to its ends; the
-    figure then has an interval parameter called "span" along `field`.
+    figure then has an interval parameter called "span" along `field`. `pictures` are where it can be downloaded.
     """
 
     name: str
@@ -73,15 +82,7 @@ class Plot:
     field: str = ""
     zooms: tuple[str, str] | tuple[()] = ()
     folded: bool = False
-
-
-@dataclass(frozen=True)
-class Link:
-    """Where one may go from here, and what is there."""
-
-    text: str
-    href: str
-    about: str = ""
+    pictures: Sequence[Link] = ()
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from joulewise.serve.pages import STATIC
 from joulewise.serve.routes import Name, add_pair, as_page, as_twin, download, frame_of_study
 from joulewise.serve.studies import show_study
 from joulewise.serve.subject import Subject
+from joulewise.serve.telling import PICTURES
 
 VEGA = "vega.js"
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-_DRAWN = {"png": "image/png", "svg": "image/svg+xml"}
 _PARQUET = "application/vnd.apache.parquet"
 
 
@@ -115,10 +115,10 @@ _FILES: Mapping[str, tuple[Callable[[Subject], bytes], str]] = {
 def _figure(subject: Subject, name: str) -> File:
     """A figure of the report as a picture: its name, and in which format."""
     stem, _, kind = name.rpartition(".")
-    plate = next((plate for plate in subject.draft.plates if plate.name == stem), None) if kind in _DRAWN else None
+    plate = next((plate for plate in subject.draft.plates if plate.name == stem), None) if kind in PICTURES else None
     if plate is None:
-        raise MissingError(f"There is no figure {name!r}; figures end in {' or '.join(_DRAWN)}.")
+        raise MissingError(f"There is no figure {name!r}; figures end in {' or '.join(PICTURES)}.")
     from joulewise.present.export import render
 
     drawn = render(plate.spec, kind)
-    return File(f"{subject.name}-{name}", _DRAWN[kind], drawn if isinstance(drawn, bytes) else drawn.encode())
+    return File(f"{subject.name}-{name}", PICTURES[kind], drawn if isinstance(drawn, bytes) else drawn.encode())

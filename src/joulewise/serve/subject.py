@@ -126,7 +126,7 @@ class Subject:
         """The report of the results, as blocks of an answer."""
         from joulewise.serve.telling import draft_told
 
-        return self.kept("report", lambda: draft_told(self.draft))
+        return self.kept("report", lambda: draft_told(self.draft, self.address))
 
     @property
     def headline(self) -> str | None:

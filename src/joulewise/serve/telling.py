@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from joulewise.serve.answer import Block, Cell, Facts, Plot, Said, Sentences, Source, Table
+from joulewise.serve.answer import Block, Cell, Facts, Link, Plot, Said, Sentences, Source, Table
 
 if TYPE_CHECKING:
     from joulewise.present.findings import Finding
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from joulewise.present.records import Records
     from joulewise.present.report import Draft, Plate
     from joulewise.present.tables import Table as Tabulated
+
+PICTURES = {"png": "image/png", "svg": "image/svg+xml"}
+"""The formats in which figures can be downloaded, with their types."""
 
 
 def findings_told(findings: Iterable[Finding], title: str = "What came out") -> Sentences:
@@ -26,9 +29,10 @@ def table_told(table: Tabulated, *, folded: bool = False) -> Table:
     return Table(table.caption, [table.corner, *table.columns], rows, table.note, folded)
 
 
-def plate_told(plate: Plate) -> Plot:
-    """A figure of a report."""
-    return Plot(plate.name, plate.title, plate.caption, plate.spec, folded=plate.folded)
+def plate_told(plate: Plate, address: str = "") -> Plot:
+    """A figure of a report, with the pictures that there are of it at the address of a study."""
+    pictures = [Link(kind.upper(), f"{address}/figures/{plate.name}.{kind}") for kind in PICTURES] if address else ()
+    return Plot(plate.name, plate.title, plate.caption, plate.spec, folded=plate.folded, pictures=pictures)
 
 
 def figure_told(figure: Figure, records: Records, **more: Any) -> Plot:
@@ -39,14 +43,14 @@ def figure_told(figure: Figure, records: Records, **more: Any) -> Plot:
     return Plot(figure.name, figure.title, drawing.caption, spec_of(drawing.chart), **more)
 
 
-def draft_told(draft: Draft) -> list[Block]:
-    """The report of a study: what came out, its figures and tables, what was studied and how it was made."""
+def draft_told(draft: Draft, address: str) -> list[Block]:
+    """The report of the study at an address: what came out, figures and tables, what was studied, how it was made."""
     values: Any = draft.values
     tables = [*values["tuned_tables"], *values["main_tables"], *values["difference_tables"]]
     full = [table_told(values["full_table"], folded=True)] if values["full_table"] else []
     return [
         findings_told(values["findings"]),
-        *map(plate_told, draft.plates),
+        *(plate_told(plate, address) for plate in draft.plates),
         *map(table_told, tables),
         *full,
         *([Sentences([Said("", text) for text in values["left_out"]], "Left out")] if values["left_out"] else []),

@@ -90,6 +90,11 @@ function tell(input) {
 
 let asking = null;
 
+/** What the server said, block by block: blocks that are as they were stay, with what is focused in them. */
+const blocksOf = (answer) => [...(answer?.children ?? [])].map((block) => block.outerHTML);
+let said = blocksOf(document.getElementById("answer"));
+const FOCUSED = "a, button, summary, input, [tabindex]";
+
 /** Ask this page anew and put its answer in place; the latest question wins. */
 async function renew(search, { quiet = false } = {}) {
   asking?.abort();
@@ -116,19 +121,30 @@ function place(page, answer, quiet) {
     if (problems) answer.replaceChildren(problems);
     return;
   }
-  const open = [...answer.querySelectorAll("details")].map((fold) => fold.open);
-  fresh.querySelectorAll("details").forEach((fold, i) => { fold.open = open[i] ?? false; });
-  const drawn = new Map([...answer.querySelectorAll(".plot")].map((plot) => [plot.dataset.figure, plot]));
-  fresh.querySelectorAll(".plot").forEach((plot) => {
-    const old = drawn.get(plot.dataset.figure);
-    if (old) plot.replaceWith(old);
+  const before = said, blocks = [...fresh.children], drawn = new Map([...answer.querySelectorAll(".plot")].map((plot) => [plot.dataset.figure, plot]));
+  said = blocksOf(fresh);
+  while (answer.children.length > blocks.length) answer.lastElementChild.remove();
+  blocks.forEach((block, i) => {
+    if (!answer.children[i]) answer.append(block); else if (said[i] !== before[i]) swap(answer.children[i], block, drawn); else return;
+    drawAll(block);
   });
-  answer.replaceChildren(...fresh.childNodes);
   answer.toggleAttribute("data-unsettled", fresh.hasAttribute("data-unsettled"));
-  drawAll(answer);
-  const said = answer.querySelector(".findings strong");
-  if (said && !quiet) document.getElementById("told").textContent = said.textContent;
+  const lead = answer.querySelector(".findings strong");
+  if (lead && !quiet) document.getElementById("told").textContent = lead.textContent;
   settle();
+}
+
+/** Put a block in the place of another; folds stay open, figures stay until they are drawn anew, focus stays. */
+function swap(old, block, drawn) {
+  const open = [...old.querySelectorAll("details")].map((fold) => fold.open);
+  block.querySelectorAll("details").forEach((fold, i) => { fold.open = open[i] ?? false; });
+  block.querySelectorAll(".plot").forEach((plot) => {
+    const there = drawn.get(plot.dataset.figure);
+    if (there) plot.replaceWith(there);
+  });
+  const focused = [...old.querySelectorAll(FOCUSED)].indexOf(document.activeElement);
+  old.replaceWith(block);
+  block.querySelectorAll(FOCUSED)[focused]?.focus({ preventScroll: true });
 }
 
 let waiting = 0;
@@ -141,28 +157,40 @@ function settle() {
   }
 }
 
-/** Open the page with another choice; where others follow from it, they are asked anew. */
-function choose(form, select) {
+/** Open the page with other choices; where other wishes follow from them, those are asked anew. */
+function choose(form) {
   const told = query(form), first = form.dataset.first.split(" ");
-  if (first.includes(select.name)) [...told.keys()].filter((key) => !first.includes(key)).forEach((key) => told.delete(key));
+  if (leads(form)) [...told.keys()].filter((key) => !first.includes(key)).forEach((key) => told.delete(key));
   location.search = told;
 }
 
-/** Have a form show at once what its sliders say, and, where its page is live, ask at every move. */
+/** Whether the form asks for more, or other, things than it did: by what its other wishes follow from. */
+function leads(form) {
+  const first = form.dataset.first.split(" ");
+  return [...form.elements].some((each) => first.includes(each.name) && each.selectedOptions && !each.selectedOptions[0].defaultSelected);
+}
+
+/**
+ * Have a form show at once what its sliders say, and, where its page is live, ask at every move. A choice that opens
+ * the page anew does so by a pointer at once, and by the button for those who go through the choices by keys.
+ */
 function listen(form) {
-  let soon = 0;
+  const isLive = form.hasAttribute("data-live");
+  let soon = 0, points = false;
   const ask = () => {
     clearTimeout(soon);
     soon = setTimeout(() => renew(`?${query(form)}`), 60);
   };
   form.addEventListener("input", (event) => {
     if (event.target.type === "range") tell(event.target);
-    if (event.target.tagName === "SELECT") choose(form, event.target);
-    else if (form.hasAttribute("data-live")) ask();
+    if (isLive && !leads(form)) ask();
+    else if (event.target.tagName === "SELECT" && points) choose(form);
   });
+  form.addEventListener("pointerdown", () => { points = true; });
+  form.addEventListener("keydown", () => { points = false; });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (form.hasAttribute("data-live")) ask(); else location.search = query(form);
+    if (isLive && !leads(form)) ask(); else choose(form);
   });
 }
 
