@@ -17,14 +17,15 @@ async function ask(address, body, signal) {
   }
 }
 
-/** Something that is asked a while after the last reason for it; the latest question wins. */
+/** Something that is asked a while after the last reason for it, unless it is dropped; the latest question wins. */
 function latest(after, work) {
   let soon = 0, asking = null;
-  return () => {
-    clearTimeout(soon);
-    asking?.abort();
+  const drop = () => { clearTimeout(soon); asking?.abort(); };
+  const begin = () => {
+    drop();
     soon = setTimeout(() => { asking = new AbortController(); work(asking.signal); }, after);
   };
+  return Object.assign(begin, { drop });
 }
 
 // --- what the checks say ---------------------------------------------------------------------------------------------
@@ -122,13 +123,16 @@ function offer(found, at) {
   list.hidden = false;
   const { width, height } = size(), box = text.parentElement.clientWidth;
   const left = text.offsetLeft + 12 + found.start * width - text.scrollLeft;
-  list.style.top = `${text.offsetTop + 10 + at.line * height - text.scrollTop}px`;
+  const top = text.offsetTop + 10 + at.line * height - text.scrollTop;
+  const isBelow = text.parentElement.getBoundingClientRect().top + top + list.offsetHeight > window.innerHeight;
+  list.style.top = `${isBelow ? Math.max(0, top - height - list.offsetHeight) : top}px`;
   list.style.left = `${Math.max(0, Math.min(left, box - list.offsetWidth))}px`;
   list.scrollTop = 0;
   document.getElementById("told").textContent = `${useful.length} offers; the first is ${useful[0].text}`;
 }
 
 function close() {
+  look.drop();
   list.hidden = true;
   offered = null;
   text.removeAttribute("aria-activedescendant");
@@ -185,7 +189,8 @@ text.addEventListener("input", (event) => {
   check();
   number([]);
   const before = text.value.slice(0, text.selectionStart);
-  if (event.inputType === "insertText" && /[\w"[]$/.test(before) && event.data !== null) look(); else close();
+  close();
+  if (event.inputType === "insertText" && /[\w"[]$/.test(before) && event.data !== null) look();
 });
 text.addEventListener("scroll", () => { numbers.scrollTop = text.scrollTop; close(); });
 text.addEventListener("blur", () => setTimeout(close, 150));
@@ -197,7 +202,18 @@ list.addEventListener("mousedown", (event) => {
 document.getElementById("said").addEventListener("click", (event) => {
   if (event.target.dataset.line) goTo(Number(event.target.dataset.line));
 });
-form.addEventListener("submit", () => { leaving = true; });
+form.addEventListener("submit", async (event) => {
+  leaving = event.submitter?.value !== "save";
+  if (leaving) return;
+  event.preventDefault();
+  const kept = text.value, told = document.getElementById("kept");
+  told.textContent = "";
+  const found = await ask("/api/run/save", { study: form.dataset.study, text: kept, mark: form.elements.mark.value });
+  if (!found) { leaving = true; form.submit(); return; }
+  form.elements.mark.value = found.mark;
+  saved = kept;
+  told.textContent = "Saved.";
+});
 window.addEventListener("beforeunload", (event) => { if (!leaving && text.value !== saved) event.preventDefault(); });
 document.getElementById("check").hidden = true;  // it is checked as one types
 check();
