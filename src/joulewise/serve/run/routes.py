@@ -171,7 +171,7 @@ def _add_editor(app: FastAPI, bench: Bench) -> None:
     def completed(body: Cursor) -> Response:
         from joulewise.serve.run.completion import offers_at
 
-        found = offers_at(body.text, body.line, body.column)
+        found = bench.desk.ask(offers_at, body.text, body.line, body.column)
         return JSONResponse({**vars(found), "offers": [vars(offer) for offer in found.offers]})
 
     def saved(body: StudySaved) -> Response:

@@ -154,7 +154,7 @@ def mark_of(text: str) -> str:
 
 def _renamed(text: str, name: str) -> str:
     """A study's text with another name of the study, where it says its name on a line of its own."""
-    return re.sub(r"(?m)^(\s*name\s*=\s*)([\"']).*?\2", rf'\g<1>"{name}"', text, count=1)
+    return re.sub(r"(?m)^([ \t]*name[ \t]*=[ \t]*)([\"']).*?\2", rf'\g<1>"{name}"', text, count=1)
 
 
 def _length_problems(name: str, text: str) -> list[Problem]:
