@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -79,6 +80,16 @@ def test_what_is_known_of_an_order_is_on_disk(tmp_path: Path) -> None:
         Orders(tmp_path).one(9)
 
 
+def test_orders_that_a_folder_brings_are_not_run(tmp_path: Path) -> None:
+    order = Orders(tmp_path / "mine").add("a.toml", "a", "text", "results/a")
+    shutil.copytree(order.folder, tmp_path / "theirs" / ".joulewise" / "runs" / "00001")
+    theirs = Queue(tmp_path / "theirs")
+    assert theirs.orders.all() == []
+    order_in(theirs, text_of(tmp_path / "theirs", "one"))
+    assert sorted(path.name for path in (tmp_path / "theirs").iterdir()) == [".joulewise", "one.toml"]
+    assert not theirs.orders.folder.is_relative_to(tmp_path / "theirs")
+
+
 def test_states_follow_from_files(tmp_path: Path) -> None:
     order = Orders(tmp_path).add("a.toml", "a", "text", "results/a")
     order.cancel()
@@ -125,7 +136,7 @@ def test_orders_are_refused_with_words(queue: Queue, tmp_path: Path) -> None:
 
 def test_a_second_workbench_leaves_processes_to_the_first(queue: Queue, tmp_path: Path) -> None:
     queue.look()
-    assert list(tmp_path.iterdir()) == []  # who looks leaves no trace
+    assert not queue.orders.folder.exists()  # who looks leaves no trace
     second = Queue(tmp_path)
     order = order_in(second, text_of(tmp_path, "one"))
     assert queue._is_keeper()

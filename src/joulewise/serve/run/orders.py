@@ -1,6 +1,8 @@
 """Orders to run a study, each a folder on disk: what is known of one follows from the files in it alone.
 
-So nothing is lost when the workbench is ended at any point, and a second one over the same folder sees the same.
+So nothing is lost when the workbench is ended at any point, and a second one over the same folder sees the same. The
+folders of orders lie with what programs keep for their user and not in the served folder, which may come from others:
+what is in it is never run unasked.
 
 | file | who writes it, and when |
 |---|---|
@@ -16,6 +18,7 @@ So nothing is lost when the workbench is ended at any point, and a second one ov
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import shutil
@@ -205,11 +208,18 @@ class Order:
             (self.folder / name).unlink(missing_ok=True)
 
 
+def folder_of_orders(root: Path) -> Path:
+    """Where the orders of a served folder are kept."""
+    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    name = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]
+    return Path(home) / "joulewise" / "workbench" / name / "runs"
+
+
 class Orders:
-    """The orders of a served folder, kept in a hidden one in it."""
+    """The orders of a served folder."""
 
     def __init__(self, root: Path) -> None:
-        self.folder = root / ".joulewise" / "runs"
+        self.folder = folder_of_orders(root)
 
     def all(self) -> list[Order]:
         """Every order, the first one first."""
