@@ -166,6 +166,16 @@ def test_how_far_a_run_is_comes_as_events_until_it_is_over(client: Client) -> No
     assert [now["state"] for now in asyncio.run(follow())] == ["waiting", "done"]
 
 
+@pytest.mark.parametrize("name", ["order.json", "end.json", "begun.json"])
+def test_a_damaged_run_is_told_in_words_and_can_be_taken_off_the_list(name: str, client: Client) -> None:
+    order = bench_of(client).queue.orders.add("small.toml", "small", STUDY, "results/small")
+    (order.folder / name).write_text("{}")
+    bench_of(client).queue.look()
+    assert "broken off" in client.get("/run").text
+    assert client.get("/api/run/orders/1").json()["run"]["words"]
+    assert sent_to(form(client, "/run/orders/1/forget")) == "/run"
+
+
 def test_logs_are_shown_as_text(client: Client) -> None:
     order = bench_of(client).queue.orders.add("small.toml", "small", STUDY, "results/small")
     (order.folder / "log.txt").write_text("<b>bold</b>")
