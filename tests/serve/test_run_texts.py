@@ -42,6 +42,24 @@ def test_no_name_leads_out(name: str, texts: Texts) -> None:
     assert (texts.root.parent / "secret.toml").read_text() == "secret = 1"
 
 
+@pytest.mark.parametrize("link", ["inner/study.toml", "inner"])
+def test_what_becomes_a_link_is_not_followed(link: str, texts: Texts, tmp_path: Path) -> None:
+    first = texts.read("inner/study.toml")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "study.toml").write_text("secret = 1")
+    (texts.root / link).rename(tmp_path / "before")
+    (texts.root / link).symlink_to(tmp_path / "outside" / link.partition("/")[2])
+    for use in (
+        lambda: texts.path(first.name),
+        lambda: texts.read(first.name),
+        lambda: texts.save(first.name, "mine", first.mark),
+        lambda: texts.create("new", f"copy:{first.name}"),
+    ):
+        with pytest.raises(InputError, match="found no study"):
+            use()
+    assert (tmp_path / "outside" / "study.toml").read_text() == "secret = 1"
+
+
 def test_what_was_changed_meanwhile_is_not_overwritten(texts: Texts) -> None:
     first = texts.read("inner/study.toml")
     second = texts.save(first.name, "# mine\n", first.mark)
@@ -58,6 +76,13 @@ def test_what_was_changed_meanwhile_is_not_overwritten(texts: Texts) -> None:
 def test_names_of_new_studies_are_checked(name: str, texts: Texts) -> None:
     with pytest.raises(InputError, match="must start with"):
         texts.create(name, "kind:managed")
+
+
+@pytest.mark.parametrize("name", ["pyproject", "pyproject.toml"])
+def test_a_new_study_is_not_named_as_what_is_no_study(name: str, texts: Texts) -> None:
+    with pytest.raises(InputError, match="another kind of file"):
+        texts.create(name, "kind:managed")
+    assert not (texts.root / "pyproject.toml").exists()
 
 
 def test_new_studies_are_right_and_overwrite_nothing(texts: Texts) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from joulewise.errors import InputError, Problem, nearest, raise_if_any
 from joulewise.files import write_atomic
-from joulewise.serve.shelf import Shelf
+from joulewise.serve.shelf import ENDING, Shelf, is_study
 from joulewise.study.parsing.examples import Example, examples
 from joulewise.study.parsing.templates import study_name, templates
 
@@ -19,7 +19,6 @@ MOST_BYTES = 1_000_000
 """A study text may be so long."""
 
 _NEW = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_ENDING = ".toml"
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,6 @@ class Texts:
     def __init__(self, shelf: Shelf, *, allow_code: bool = False) -> None:
         self.shelf, self.allow_code = shelf, allow_code
         self.root = shelf.folder.resolve()
-        self._found: dict[str, Path] = {}
 
     def names(self) -> list[str]:
         """All study texts."""
@@ -67,8 +65,8 @@ class Texts:
 
     def path(self, name: str) -> Path:
         """Where the study text with this name lies: a name is looked up, and never made a path."""
-        paths = self._found if _is_plain(self._found.get(name)) else self._paths()
-        if name not in paths:
+        paths = self._paths()
+        if name not in paths or not _is_plain(paths[name]):
             guess = nearest(name, paths)
             advice = f"did you mean {guess!r}?" if guess else "make it as a new study"
             raise InputError(Problem("study", f"found no study {name!r} in this folder", advice=advice))
@@ -92,12 +90,16 @@ class Texts:
 
     def create(self, name: str, start: str) -> StudyText:
         """A new study from a start: "kind:NAME", "example:NAME" or "copy:STUDY"; InputError where there is no such."""
-        file_name = name if name.endswith(_ENDING) else f"{name}{_ENDING}"
+        file_name = name if name.endswith(ENDING) else f"{name}{ENDING}"
         if not _NEW.fullmatch(name) or not _NEW.fullmatch(file_name):
             allowed = "must start with a letter or digit; then letters, digits, '.', '_' and '-', 95 at most"
             raise InputError(Problem("name", f"found {name[:200]!r}", allowed))
         path = self.root / file_name
         files = self._made(path, start)
+        if not is_study(file_name):
+            raise InputError(
+                Problem("name", f"found {name!r}", "is the name of another kind of file", "choose another")
+            )
         raise_if_any(
             Problem(file.name, "is there already", "a new study overwrites nothing", "choose another name")
             for file, content in files.items()
@@ -129,8 +131,7 @@ class Texts:
 
     def _paths(self) -> dict[str, Path]:
         """All of them, looked up anew."""
-        self._found = {path.relative_to(self.root).as_posix(): path for path in self.shelf.study_files()}
-        return self._found
+        return {path.relative_to(self.root).as_posix(): path for path in self.shelf.study_files()}
 
 
 @contextmanager
@@ -143,8 +144,9 @@ def told_refusals(what: str) -> Iterator[None]:
         raise InputError(Problem(what, found, advice="see to the folder or its disk, and try again")) from None
 
 
-def _is_plain(path: Path | None) -> bool:
-    return path is not None and path.is_file() and not path.is_symlink()
+def _is_plain(path: Path) -> bool:
+    """Whether a file is where its path says, and no link on the way leads elsewhere."""
+    return path.is_file() and path.resolve() == path
 
 
 def mark_of(text: str) -> str:
