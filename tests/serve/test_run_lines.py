@@ -55,8 +55,8 @@ LINES = {
 POLICY_LINE = 1 + TEXT.partition("policy")[0].count("\n")
 
 
-def look(text: str, folder: Path, *, allow_code: bool = False) -> Checked:
-    return checked(text, folder / "study.toml", folder, allow_code=allow_code)
+def look(text: str, folder: Path, *, allows_code: bool = False) -> Checked:
+    return checked(text, folder / "study.toml", folder, allows_code=allows_code)
 
 
 def test_every_message_stands_beside_its_line(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_python_is_not_even_loaded_unless_it_is_allowed(tmp_path: Path) -> None:
     (message,) = look(text, tmp_path).messages
     assert (message.line, message.allowed) == (POLICY_LINE, "Python files are not run here")
     assert not mark.exists()
-    assert look(text, tmp_path, allow_code=True).is_right
+    assert look(text, tmp_path, allows_code=True).is_right
     assert mark.exists()
 
 

@@ -53,7 +53,7 @@ def state_of(order: Order) -> State:
 
 def order_in(queue: Queue, study: StudyText) -> Order:
     """Order a study as pages do, which check it first."""
-    return queue.order(study, checked(study.text, study.path, queue.root, allow_code=queue.allow_code))
+    return queue.order(study, checked(study.text, study.path, queue.root, allows_code=queue.allows_code))
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ import pytest
 
 from joulewise.errors import InputError
 from joulewise.serve.desk import Desk
+from joulewise.serve.guard import MOST_TEXT_BYTES
 from joulewise.serve.run.editor import checked
-from joulewise.serve.run.texts import MOST_BYTES, Texts
+from joulewise.serve.run.texts import Texts
 from joulewise.serve.shelf import Shelf
 from tests.strategies.small import TEXT
 
@@ -68,7 +69,7 @@ def test_what_was_changed_meanwhile_is_not_overwritten(texts: Texts) -> None:
         texts.save(first.name, "# theirs\n", first.mark)
     texts.save(first.name, "# again\n", second.mark)
     with pytest.raises(InputError, match="at most"):
-        texts.save(first.name, "#" * (MOST_BYTES + 1), texts.read(first.name).mark)
+        texts.save(first.name, "#" * (MOST_TEXT_BYTES + 1), texts.read(first.name).mark)
     assert texts.read(first.name).text == "# again\n"
 
 
@@ -92,7 +93,7 @@ def test_new_studies_are_right_and_overwrite_nothing(texts: Texts) -> None:
     assert not {"heuristic", "measure"} & starts.examples.keys()  # they bring Python, or are no studies
     for start in ("kind:managed", "example:trace", "copy:inner/study.toml"):
         made = texts.create(start.partition(":")[0], start)
-        found = checked(made.text, made.path, texts.root, allow_code=False)
+        found = checked(made.text, made.path, texts.root, allows_code=False)
         assert found.is_right, found.messages
         assert found.name == made.path.stem
         with pytest.raises(InputError, match="overwrites nothing"):
@@ -102,4 +103,4 @@ def test_new_studies_are_right_and_overwrite_nothing(texts: Texts) -> None:
 
 
 def test_examples_with_python_are_there_where_it_is_allowed(texts: Texts) -> None:
-    assert "heuristic" in Texts(texts.shelf, allow_code=True).starts().examples
+    assert "heuristic" in Texts(texts.shelf, allows_code=True).starts().examples

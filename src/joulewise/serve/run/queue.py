@@ -49,8 +49,8 @@ class Limits:
 class Queue:
     """The orders of a served folder, of which one workbench at a time, the keeper, starts and ends processes."""
 
-    def __init__(self, root: Path, limits: Limits | None = None, *, allow_code: bool = False) -> None:
-        self.root, self.limits, self.allow_code = root.resolve(), limits or Limits(), allow_code
+    def __init__(self, root: Path, limits: Limits | None = None, *, allows_code: bool = False) -> None:
+        self.root, self.limits, self.allows_code = root.resolve(), limits or Limits(), allows_code
         self.orders = Orders(self.root)
         self._children: dict[int, subprocess.Popen[bytes]] = {}
         self._asked_at_s: dict[int, float] = {}
@@ -211,7 +211,7 @@ class Queue:
 
     def _start(self, order: Order) -> None:
         """Start the process of an order, which inherits the lock that says it lives."""
-        code = [ALLOW_CODE] if self.allow_code else []
+        code = [ALLOW_CODE] if self.allows_code else []
         command = [sys.executable, "-P", "-m", "joulewise.serve.run.child", str(order.folder), str(self.root), *code]
         with order.held() as lock, (order.folder / "log.txt").open("ab") as log:
             if lock is None:

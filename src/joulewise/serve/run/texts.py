@@ -11,12 +11,10 @@ from pathlib import Path
 
 from joulewise.errors import InputError, Problem, nearest, raise_if_any
 from joulewise.files import write_atomic
+from joulewise.serve.guard import MOST_TEXT_BYTES
 from joulewise.serve.shelf import ENDING, Shelf, is_study
 from joulewise.study.parsing.examples import Example, examples
 from joulewise.study.parsing.templates import study_name, templates
-
-MOST_BYTES = 1_000_000
-"""A study text may be so long."""
 
 _NEW = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -44,10 +42,10 @@ class Starts:
 
 
 class Texts:
-    """The study texts of a shelf. `allow_code`: whether examples that bring a file of Python are there as well."""
+    """The study texts of a shelf. `allows_code`: whether examples that bring a file of Python are there as well."""
 
-    def __init__(self, shelf: Shelf, *, allow_code: bool = False) -> None:
-        self.shelf, self.allow_code = shelf, allow_code
+    def __init__(self, shelf: Shelf, *, allows_code: bool = False) -> None:
+        self.shelf, self.allows_code = shelf, allows_code
         self.root = shelf.folder.resolve()
 
     def names(self) -> list[str]:
@@ -59,8 +57,7 @@ class Texts:
         from joulewise.study.parsing.file import read_source
 
         path = self.path(name)
-        if path.stat().st_size > MOST_BYTES:
-            raise InputError(_too_long(name, path.stat().st_size))
+        _check_length(name, path.stat().st_size)
         return StudyText(name, path, read_source(path))
 
     def path(self, name: str) -> Path:
@@ -72,16 +69,21 @@ class Texts:
             raise InputError(Problem("study", f"found no study {name!r} in this folder", advice=advice))
         return paths[name]
 
+    def written(self, name: str, text: str) -> StudyText:
+        """Another text for the study with this name; InputError where it is too long."""
+        _check_length(name, len(text.encode()))
+        return StudyText(name, self.path(name), text)
+
     def save(self, name: str, text: str, mark: str) -> StudyText:
         """Write a text in place of the one with this mark; InputError where it is another one by now."""
         before = self.read(name)
         if before.mark != mark:
             advice = "open it again in another window, and bring over what you changed"
             raise InputError(Problem(name, "was changed by somebody else since you opened it", advice=advice))
-        raise_if_any(_length_problems(name, text))
+        after = self.written(name, text)
         with told_refusals(name):
-            write_atomic(before.path, text)
-        return StudyText(name, before.path, text)
+            write_atomic(after.path, text)
+        return after
 
     def starts(self) -> Starts:
         """What a new study can be made from."""
@@ -127,7 +129,7 @@ class Texts:
         raise InputError(Problem("start", f"found {start[:200]!r}", allowed))
 
     def _may_have(self, example: Example) -> bool:
-        return self.allow_code or not any(name.endswith(".py") for name in example.named)
+        return self.allows_code or not any(name.endswith(".py") for name in example.named)
 
     def _paths(self) -> dict[str, Path]:
         """All of them, looked up anew."""
@@ -159,9 +161,7 @@ def _renamed(text: str, name: str) -> str:
     return re.sub(r"(?m)^([ \t]*name[ \t]*=[ \t]*)([\"']).*?\2", rf'\g<1>"{name}"', text, count=1)
 
 
-def _length_problems(name: str, text: str) -> list[Problem]:
-    return [_too_long(name, len(text.encode()))] if len(text.encode()) > MOST_BYTES else []
-
-
-def _too_long(name: str, n_bytes: int) -> Problem:
-    return Problem(name, f"found {n_bytes:,} bytes", f"a study text may have {MOST_BYTES:,} at most")
+def _check_length(name: str, n_bytes: int) -> None:
+    if n_bytes > MOST_TEXT_BYTES:
+        allowed = f"a study text may have {MOST_TEXT_BYTES:,} at most"
+        raise InputError(Problem(name, f"found {n_bytes:,} bytes", allowed))
