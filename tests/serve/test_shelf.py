@@ -100,7 +100,7 @@ def test_what_is_being_made_keeps_nobody_from_the_rest(folder: Path) -> None:
         finally:
             may_end.set()
         assert (first.result(), second.result()) == ("made", "made")
-        assert subject.kept("slow", dict) == "made"
+        assert subject.kept("slow", lambda: "made again") == "made"
 
 
 def test_names_that_are_not_there_are_not_looked_for_again_and_again(
@@ -108,7 +108,12 @@ def test_names_that_are_not_there_are_not_looked_for_again_and_again(
 ) -> None:
     looks: list[Path] = []
     monkeypatch.setattr(shelf, "_FRESH_S", 1e9)
-    monkeypatch.setattr(Shelf, "_results", lambda _self, root: looks.append(root) or ())
+
+    def look(_shelf: Shelf, root: Path) -> tuple[Path, ...]:
+        looks.append(root)
+        return ()
+
+    monkeypatch.setattr(Shelf, "_results", look)
     found = shelf_of(folder)
     assert [found.subject(name) for name in "abc"] == [None] * 3
     assert len(looks) == 1
