@@ -131,7 +131,8 @@ def test_without_scripts_what_was_typed_is_not_lost(client: Client, tmp_path: Pa
 
 
 def test_a_text_as_long_as_one_may_be_gets_in_however_it_is_written(client: Client, tmp_path: Path) -> None:
-    text = STUDY + "\n" * (MOST_TEXT_BYTES - len(STUDY))
+    text = f"{STUDY}#" + "é" * ((MOST_TEXT_BYTES - len(STUDY)) // 2)
+    text += "#" * (MOST_TEXT_BYTES - len(text.encode()))
     typed = {"study": "small.toml", "text": text.replace("\n", "\r\n")}
     mark = mark_in(client.get("/run/edit?study=small.toml"))
     assert form(client, "/run/edit", do="save", mark=mark, **typed).status == 303
