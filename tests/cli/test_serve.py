@@ -43,12 +43,12 @@ def test_what_would_be_unsafe_is_refused(
 
 
 def test_a_port_that_is_taken_is_told() -> None:
-    first = server.listening(server.Place("127.0.0.1", 0))
+    first = server.listening("127.0.0.1", 0)
     with first, pytest.raises(InputError, match="--port 0"):
-        server.listening(server.Place("127.0.0.1", first.getsockname()[1]))
+        server.listening("127.0.0.1", first.getsockname()[1])
 
 
 def test_addresses_are_those_that_browsers_know() -> None:
-    with server.listening(server.Place("127.0.0.1", 0)) as made:
+    with server.listening("127.0.0.1", 0) as made:
         port = made.getsockname()[1]
         assert server.address_of(made, "::1", "a/b") == f"http://[::1]:{port}/?token=a%2Fb"

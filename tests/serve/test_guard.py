@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from joulewise.errors import InputError
-from joulewise.serve import server, studies
+from joulewise.serve import guard, server, studies
 from joulewise.serve.guard import MOST_BYTES
 from tests.strategies.asgi import Client, Reply
 from tests.strategies.served import client_of
@@ -48,14 +49,44 @@ def test_a_token_is_asked_for_once(guarded: Client) -> None:
     assert guarded.get("/?token=another-one-of-16-signs").status == 401
     first = guarded.get(f"/compare?a=&token={TOKEN}")
     assert (first.status, first.headers["location"]) == (303, "/compare?a=")
-    assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(first.headers["set-cookie"].split("; "))
+    cookie = first.headers["set-cookie"].split("; ")
+    assert {"HttpOnly", "SameSite=Strict", "Path=/"} == set(cookie[1:])  # and it goes when the browser is closed
+    assert cookie[0].startswith("joulewise-8000=")
+    assert TOKEN not in first.headers["set-cookie"]
     assert guarded.get("/", cookie=cookie_of(first)).status == 200
-    assert guarded.get("/", cookie="joulewise=no").status == 401
-    assert guarded.get("/", cookie="joulewise=\x01;;=").status == 401
+    assert guarded.get("/", host="localhost:8001", cookie=cookie_of(first)).status == 401
+    for other in ("joulewise-8000=no", f"joulewise-8000={TOKEN}", "joulewise-8000=\x01;;=", "joulewise-8000=\xe9"):
+        assert guarded.get("/", cookie=other).status == 401
+
+
+def test_a_refusal_looks_like_our_pages(guarded: Client) -> None:
+    linked = re.findall(r'(?:href|src)="(/static/[^"]+)"', guarded.get("/").text)
+    assert linked
+    assert {guarded.get(address).status for address in linked} == {200}
+    assert guarded.get("/static/live.js").status == 401
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_foreign_pages_lead_here_and_ask_nothing(client: Client, site: str) -> None:
+    def asked(mode: str, to: str) -> int:
+        return client.get("/", **{"sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": to}).status
+
+    assert asked("navigate", "document") == 200
+    assert {asked("no-cors", "image"), asked("cors", "empty"), asked("navigate", "iframe")} == {403}
+    assert client.get("/", **{"sec-fetch-site": "same-origin", "sec-fetch-mode": "cors"}).status == 200
+
+
+def test_code_without_a_token_is_warned_of(tmp_path: Path) -> None:
+    def told(token: str, *, allows_code: bool) -> list[str]:
+        return server.warnings_of(server.checked(tmp_path, "localhost", token, allows_code=allows_code))
+
+    assert told("", allows_code=False) == told(TOKEN, allows_code=True) == []
+    assert "Every user of this machine" in told("", allows_code=True)[0]
 
 
 def test_with_a_token_given_names_and_plain_addresses_get_in(guarded: Client) -> None:
-    cookie = cookie_of(guarded.get(f"/?token={TOKEN}"))
+    cookie = cookie_of(guarded.get(f"/?token={TOKEN}", host="bench.example"))
+    assert cookie.startswith("joulewise-80=")
     assert guarded.get("/", host="bench.example", cookie=cookie).status == 200
     assert guarded.get("/", host="192.168.1.2:80", cookie=cookie).status == 200
     assert guarded.get("/", host="evil.example", cookie=cookie).status == 400
@@ -68,8 +99,10 @@ def test_a_way_back_stays_here(guarded: Client) -> None:
 
 def test_what_changes_something_comes_from_our_own_pages(client: Client) -> None:
     assert client.post("/").status == 405
-    for origin in ("http://evil.example", "null", "http://localhost:9999", ""):
-        assert client.post("/", origin=origin).status == 403
+    for origin in ("http://evil.example", "null", "http://localhost:9999", "", "http://["):
+        refused = client.post("/", origin=origin)
+        assert refused.status == 403
+        assert "content-security-policy" in refused.headers
     bare = client.send("POST", "/", b"", {})
     assert bare.status == 403
     assert client.send("DELETE", "/", b"", {"x-joulewise": "1"}).status == 405
@@ -78,7 +111,16 @@ def test_what_changes_something_comes_from_our_own_pages(client: Client) -> None
 
 def test_what_is_sent_is_limited(client: Client) -> None:
     assert client.post("/", b"", **{"content-length": str(MOST_BYTES + 1)}).status == 413
-    assert client.post("/", b"", **{"content-length": "many"}).status == 413
+    for length in ("many", "\xb2", "9" * 5000):
+        assert client.post("/", b"", **{"content-length": length}).status == 413
+
+
+def test_a_fault_of_the_guard_is_told_by_its_id_too(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "_is_of_another_page", lambda _: 1 / 0)
+    reply = client.get("/api/studies")
+    assert reply.status == 500
+    assert reply.json()["id"]
+    assert "content-security-policy" in reply.headers
 
 
 def test_every_answer_has_the_headers_of_safety(client: Client) -> None:

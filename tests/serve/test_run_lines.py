@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from joulewise.errors import InputError
+from joulewise.errors import InputError, Problem
 from joulewise.serve.run.completion import Offers, offers_at
 from joulewise.serve.run.editor import Checked, checked
+from joulewise.serve.run.lines import Lines
+from joulewise.serve.run.texts import _renamed
 from joulewise.study import read_study
 from joulewise.study.running.estimate import estimate
 from tests.strategies.altered import altered
@@ -53,8 +55,8 @@ LINES = {
 POLICY_LINE = 1 + TEXT.partition("policy")[0].count("\n")
 
 
-def look(text: str, folder: Path, *, allow_code: bool = False) -> Checked:
-    return checked(text, folder / "study.toml", folder, allow_code=allow_code)
+def look(text: str, folder: Path, *, allows_code: bool = False) -> Checked:
+    return checked(text, folder / "study.toml", folder, allows_code=allows_code)
 
 
 def test_every_message_stands_beside_its_line(tmp_path: Path) -> None:
@@ -105,7 +107,7 @@ def test_python_is_not_even_loaded_unless_it_is_allowed(tmp_path: Path) -> None:
     (message,) = look(text, tmp_path).messages
     assert (message.line, message.allowed) == (POLICY_LINE, "Python files are not run here")
     assert not mark.exists()
-    assert look(text, tmp_path, allow_code=True).is_right
+    assert look(text, tmp_path, allows_code=True).is_right
     assert mark.exists()
 
 
@@ -167,6 +169,41 @@ def test_offers_say_what_they_mean_and_where_they_begin() -> None:
     found = at('[system]\ngenerator = "oversubscribed"\n  special_t|')
     assert (found.start, found.about) == (2, "keys of [system]")
     assert found.offers[0].meaning == "how many of them are special-purpose"
+
+
+LENGTH = 200_000
+"""Of such texts, even the square of the length takes more time than there is."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" + " " * LENGTH + "!",
+        "x = " + "a" * LENGTH + "!",
+        'x = "' + '\\"' * LENGTH,
+        "x = [\n" + "1,\n" * LENGTH,
+        "name" + " " * LENGTH,
+    ],
+)
+def test_no_text_keeps_the_editor_from_answering(text: str) -> None:
+    assert offers_at(text, 1, LENGTH).start >= 0
+    assert Lines(text).of(Problem("x", text.replace("x", "found [")), "a.toml") != 0
+
+
+def test_a_copy_of_many_lines_gets_its_name() -> None:
+    assert _renamed("\n" * LENGTH + "name = 'a'\n", "b") == "\n" * LENGTH + 'name = "b"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('[a]\nb = """x\n]\n"""\nc = 1\nd = nothing', 6),
+        ("[a]\nb = [ # [\n '[',\n]\nc = 1\nd = nothing", 6),
+        ('b = "[" # {\nc = 1\n[a]\nd = nothing', 4),
+    ],
+)
+def test_values_of_several_lines_end_where_they_do(text: str, line: int) -> None:
+    assert Lines(text).of(Problem("a.d", "found 'nothing'"), "a.toml") == line
 
 
 @given(seed=st.integers(0, 10**6))

@@ -13,8 +13,10 @@ from urllib.parse import urlencode
 import pytest
 
 from joulewise.serve.bench import Bench
+from joulewise.serve.guard import MOST_TEXT_BYTES
 from joulewise.serve.run.orders import Order, State
 from joulewise.serve.run.routes import _events
+from joulewise.serve.run.texts import mark_of
 from tests.strategies.asgi import Client, Reply
 from tests.strategies.served import client_of
 from tests.strategies.small import QUICKLY, TEXT
@@ -128,6 +130,30 @@ def test_without_scripts_what_was_typed_is_not_lost(client: Client, tmp_path: Pa
     assert sent_to(form(client, "/run/edit", do="save", **{**typed, "text": STUDY})) == "/run/edit?study=small.toml"
 
 
+def test_a_text_as_long_as_one_may_be_gets_in_however_it_is_written(client: Client, tmp_path: Path) -> None:
+    text = f"{STUDY}#" + "é" * ((MOST_TEXT_BYTES - len(STUDY)) // 2)
+    text += "#" * (MOST_TEXT_BYTES - len(text.encode()))
+    typed = {"study": "small.toml", "text": text.replace("\n", "\r\n")}
+    mark = mark_in(client.get("/run/edit?study=small.toml"))
+    assert form(client, "/run/edit", do="save", mark=mark, **typed).status == 303
+    assert (tmp_path / "small.toml").stat().st_size == MOST_TEXT_BYTES
+    longer = text + "#"
+    for reply in (
+        form(client, "/run/edit", do="check", study="small.toml", text=longer),
+        tell(client, "/api/run/check", {"study": "small.toml", "text": longer}),
+        tell(client, "/api/run/save", {"study": "small.toml", "text": longer, "mark": mark_of(text)}),
+    ):
+        assert reply.status == 422
+        assert "a study text may have 1,000,000 at most" in reply.text
+
+
+def test_texts_that_are_none_are_told_in_words(client: Client) -> None:
+    body = b'{"study": "small.toml", "text": "\\ud800", "mark": ""}'
+    for address in ("/api/run/check", "/api/run/save"):
+        assert tell(client, address, body).status == 422
+    assert form(client, "/run/edit", **{f"x{number}": "" for number in range(11)}).status == 422
+
+
 def test_a_run_is_ordered_followed_cancelled_resumed_and_forgotten(client: Client) -> None:
     mark = mark_in(client.get("/run/edit?study=small.toml"))
     address = sent_to(form(client, "/run/edit", do="run", study="small.toml", mark=mark, text=STUDY))
@@ -164,6 +190,16 @@ def test_how_far_a_run_is_comes_as_events_until_it_is_over(client: Client) -> No
         return seen
 
     assert [now["state"] for now in asyncio.run(follow())] == ["waiting", "done"]
+
+
+@pytest.mark.parametrize("name", ["order.json", "end.json", "begun.json"])
+def test_a_damaged_run_is_told_in_words_and_can_be_taken_off_the_list(name: str, client: Client) -> None:
+    order = bench_of(client).queue.orders.add("small.toml", "small", STUDY, "results/small")
+    (order.folder / name).write_text("{}")
+    bench_of(client).queue.look()
+    assert "broken off" in client.get("/run").text
+    assert client.get("/api/run/orders/1").json()["run"]["words"]
+    assert sent_to(form(client, "/run/orders/1/forget")) == "/run"
 
 
 def test_logs_are_shown_as_text(client: Client) -> None:
@@ -208,7 +244,6 @@ def test_nothing_is_changed_by_looking_or_from_elsewhere(client: Client, tmp_pat
     for address in (*posts, "/run/orders/1/cancel"):
         assert client.get(address).status in (200, 404, 405)
         assert client.post(address, {}, origin="http://evil.example").status == 403
-    assert not (tmp_path / ".joulewise").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["small.toml"]
 
 

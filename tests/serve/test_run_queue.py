@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from joulewise.progress import Progress
 from joulewise.serve.run.editor import checked
 from joulewise.serve.run.orders import Order, Orders, State
 from joulewise.serve.run.queue import Limits, Queue
+from joulewise.serve.run.telling import status_of
 from joulewise.serve.run.texts import StudyText
 from joulewise.study import parse_study, run_study
 from tests.strategies.small import QUICKLY, TEXT, lasting, n_kept
@@ -51,7 +53,7 @@ def state_of(order: Order) -> State:
 
 def order_in(queue: Queue, study: StudyText) -> Order:
     """Order a study as pages do, which check it first."""
-    return queue.order(study, checked(study.text, study.path, queue.root, allow_code=queue.allow_code))
+    return queue.order(study, checked(study.text, study.path, queue.root, allows_code=queue.allows_code))
 
 
 @pytest.fixture
@@ -79,6 +81,16 @@ def test_what_is_known_of_an_order_is_on_disk(tmp_path: Path) -> None:
         Orders(tmp_path).one(9)
 
 
+def test_orders_that_a_folder_brings_are_not_run(tmp_path: Path) -> None:
+    order = Orders(tmp_path / "mine").add("a.toml", "a", "text", "results/a")
+    shutil.copytree(order.folder, tmp_path / "theirs" / ".joulewise" / "runs" / "00001")
+    theirs = Queue(tmp_path / "theirs")
+    assert theirs.orders.all() == []
+    order_in(theirs, text_of(tmp_path / "theirs", "one"))
+    assert sorted(path.name for path in (tmp_path / "theirs").iterdir()) == [".joulewise", "one.toml"]
+    assert not theirs.orders.folder.is_relative_to(tmp_path / "theirs")
+
+
 def test_states_follow_from_files(tmp_path: Path) -> None:
     order = Orders(tmp_path).add("a.toml", "a", "text", "results/a")
     order.cancel()
@@ -98,11 +110,54 @@ def test_states_follow_from_files(tmp_path: Path) -> None:
     assert state_of(order) is State.WAITING
 
 
-@pytest.mark.parametrize("name", ["end.json", "begun.json", "progress.json"])
-def test_damaged_files_are_no_files(name: str, tmp_path: Path) -> None:
-    order = Orders(tmp_path).add("a.toml", "a", "text", "results/a")
-    (order.folder / name).write_text("{")
-    assert (order.state, order.progress) == (State.WAITING, None)
+DAMAGES = [
+    "{",
+    "{}",
+    "[]",
+    "[" * 10_000,
+    '{"at_s": 1.0, "n_times": 1, "pid": "1"}',
+    '{"at_s": 0, "n_times": 1, "pid": -1}',
+]
+
+
+@pytest.mark.parametrize("name", ["order.json", "end.json", "begun.json", "progress.json"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_an_order_with_a_damaged_file_is_broken_and_keeps_no_other_from_running(
+    name: str, damage: str, tmp_path: Path
+) -> None:
+    queue = Queue(tmp_path, Limits(most_running=0))
+    order, other = (queue.orders.add(f"{name}.toml", name, "text", f"results/{name}") for name in "ab")
+    (order.folder / name).write_text(damage)
+    other.cancel()
+    queue.look()
+    queue.close()
+    found, _ = queue.orders.all()
+    assert state_of(other) is State.CANCELLED
+    assert (state_of(found), found.progress) == (State.WAITING if name == "progress.json" else State.BROKEN, None)
+    assert status_of(found)["number"] == 1
+    if name == "order.json":
+        with pytest.raises(InputError, match="cannot be read"):
+            queue.resume(1)
+
+
+def test_what_goes_wrong_with_one_order_is_logged_once_and_the_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue = Queue(tmp_path, Limits(most_running=1))
+    for name in "ab":
+        queue.orders.add(f"{name}.toml", name, "text", f"results/{name}")
+    started = []
+
+    def start(_queue: Queue, order: Order) -> None:
+        if order.number == 1:
+            raise RuntimeError("no luck")
+        started.append(order.number)
+
+    monkeypatch.setattr(Queue, "_start", start)
+    queue.open()
+    wait_until(lambda: len(started) >= 2)
+    queue.close()
+    assert [record.getMessage() for record in caplog.records] == ["run 1: no luck"]
 
 
 def test_orders_are_refused_with_words(queue: Queue, tmp_path: Path) -> None:
@@ -125,7 +180,7 @@ def test_orders_are_refused_with_words(queue: Queue, tmp_path: Path) -> None:
 
 def test_a_second_workbench_leaves_processes_to_the_first(queue: Queue, tmp_path: Path) -> None:
     queue.look()
-    assert list(tmp_path.iterdir()) == []  # who looks leaves no trace
+    assert not queue.orders.folder.exists()  # who looks leaves no trace
     second = Queue(tmp_path)
     order = order_in(second, text_of(tmp_path, "one"))
     assert queue._is_keeper()

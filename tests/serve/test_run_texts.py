@@ -8,8 +8,9 @@ import pytest
 
 from joulewise.errors import InputError
 from joulewise.serve.desk import Desk
+from joulewise.serve.guard import MOST_TEXT_BYTES
 from joulewise.serve.run.editor import checked
-from joulewise.serve.run.texts import MOST_BYTES, Texts
+from joulewise.serve.run.texts import Texts
 from joulewise.serve.shelf import Shelf
 from tests.strategies.small import TEXT
 
@@ -42,6 +43,24 @@ def test_no_name_leads_out(name: str, texts: Texts) -> None:
     assert (texts.root.parent / "secret.toml").read_text() == "secret = 1"
 
 
+@pytest.mark.parametrize("link", ["inner/study.toml", "inner"])
+def test_what_becomes_a_link_is_not_followed(link: str, texts: Texts, tmp_path: Path) -> None:
+    first = texts.read("inner/study.toml")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "study.toml").write_text("secret = 1")
+    (texts.root / link).rename(tmp_path / "before")
+    (texts.root / link).symlink_to(tmp_path / "outside" / link.partition("/")[2])
+    for use in (
+        lambda: texts.path(first.name),
+        lambda: texts.read(first.name),
+        lambda: texts.save(first.name, "mine", first.mark),
+        lambda: texts.create("new", f"copy:{first.name}"),
+    ):
+        with pytest.raises(InputError, match="found no study"):
+            use()
+    assert (tmp_path / "outside" / "study.toml").read_text() == "secret = 1"
+
+
 def test_what_was_changed_meanwhile_is_not_overwritten(texts: Texts) -> None:
     first = texts.read("inner/study.toml")
     second = texts.save(first.name, "# mine\n", first.mark)
@@ -50,7 +69,7 @@ def test_what_was_changed_meanwhile_is_not_overwritten(texts: Texts) -> None:
         texts.save(first.name, "# theirs\n", first.mark)
     texts.save(first.name, "# again\n", second.mark)
     with pytest.raises(InputError, match="at most"):
-        texts.save(first.name, "#" * (MOST_BYTES + 1), texts.read(first.name).mark)
+        texts.save(first.name, "#" * (MOST_TEXT_BYTES + 1), texts.read(first.name).mark)
     assert texts.read(first.name).text == "# again\n"
 
 
@@ -60,6 +79,13 @@ def test_names_of_new_studies_are_checked(name: str, texts: Texts) -> None:
         texts.create(name, "kind:managed")
 
 
+@pytest.mark.parametrize("name", ["pyproject", "pyproject.toml"])
+def test_a_new_study_is_not_named_as_what_is_no_study(name: str, texts: Texts) -> None:
+    with pytest.raises(InputError, match="another kind of file"):
+        texts.create(name, "kind:managed")
+    assert not (texts.root / "pyproject.toml").exists()
+
+
 def test_new_studies_are_right_and_overwrite_nothing(texts: Texts) -> None:
     starts = texts.starts()
     assert {"managed", "jobs", "front", "profit", "facility"} <= starts.kinds.keys()
@@ -67,7 +93,7 @@ def test_new_studies_are_right_and_overwrite_nothing(texts: Texts) -> None:
     assert not {"heuristic", "measure"} & starts.examples.keys()  # they bring Python, or are no studies
     for start in ("kind:managed", "example:trace", "copy:inner/study.toml"):
         made = texts.create(start.partition(":")[0], start)
-        found = checked(made.text, made.path, texts.root, allow_code=False)
+        found = checked(made.text, made.path, texts.root, allows_code=False)
         assert found.is_right, found.messages
         assert found.name == made.path.stem
         with pytest.raises(InputError, match="overwrites nothing"):
@@ -77,4 +103,4 @@ def test_new_studies_are_right_and_overwrite_nothing(texts: Texts) -> None:
 
 
 def test_examples_with_python_are_there_where_it_is_allowed(texts: Texts) -> None:
-    assert "heuristic" in Texts(texts.shelf, allow_code=True).starts().examples
+    assert "heuristic" in Texts(texts.shelf, allows_code=True).starts().examples

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from joulewise.errors import InputError
 from joulewise.files import locked
+from joulewise.serve import shelf
 from joulewise.serve.shelf import Shelf
 from joulewise.serve.subject import BROKEN, FINISHED, PARTIAL, RUNNING, Subject
 from tests.strategies.every_kind import made
@@ -61,6 +64,73 @@ def test_a_link_in_results_is_refused(folder: Path, tmp_path: Path, name: str) -
     assert "is a link" in subject.state.problem
     with pytest.raises(InputError, match="is a link"):
         _ = subject.study
+
+
+def test_what_was_read_is_not_read_on_through_a_link(folder: Path, tmp_path: Path) -> None:
+    subject = only(folder)
+    assert subject.results.n_runs > 0
+    front = next((folder / "profit" / "fronts").iterdir())
+    (tmp_path / "secret").write_bytes(front.read_bytes())
+    front.unlink()
+    front.symlink_to(tmp_path / "secret")
+    assert subject.status == BROKEN
+    with pytest.raises(InputError, match="is a link"):
+        _ = subject.results
+    (folder / "profit").rename(tmp_path / "elsewhere")
+    (folder / "profit").symlink_to(tmp_path / "elsewhere")
+    assert subject.status == BROKEN
+    with pytest.raises(InputError, match="is a link by now"):
+        _ = subject.results
+
+
+def test_what_is_being_made_keeps_nobody_from_the_rest(folder: Path) -> None:
+    subject, begun, may_end = only(folder), threading.Event(), threading.Event()
+
+    def make() -> str:
+        begun.set()
+        may_end.wait()
+        return "made"
+
+    with ThreadPoolExecutor(3) as threads:
+        first, second = (threads.submit(subject.kept, "slow", make) for _ in range(2))
+        begun.wait()
+        try:
+            assert threads.submit(lambda: (subject.status, subject.title)).result(60) == (FINISHED, "profit")
+            assert subject.kept("other", lambda: 1) == 1
+        finally:
+            may_end.set()
+        assert (first.result(), second.result()) == ("made", "made")
+        assert subject.kept("slow", lambda: "made again") == "made"
+
+
+def test_names_that_are_not_there_are_not_looked_for_again_and_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[Path] = []
+    monkeypatch.setattr(shelf, "_FRESH_S", 1e9)
+
+    def look(_shelf: Shelf, root: Path) -> tuple[Path, ...]:
+        looks.append(root)
+        return ()
+
+    monkeypatch.setattr(Shelf, "_results", look)
+    found = shelf_of(folder)
+    assert [found.subject(name) for name in "abc"] == [None] * 3
+    assert len(looks) == 1
+
+
+def test_names_of_any_language_are_shown_and_those_that_are_none_left_out(tmp_path: Path) -> None:
+    for name in ("研究".encode(), b'a"b', b"\xff"):
+        shutil.copytree(made("profit").folder, Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)))
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name + b".toml")).write_text("")
+    client = client_of(tmp_path)
+    for address in ("/", "/compare", "/run", "/run/new", "/api/run/new"):
+        assert client.get(address).status == 200, address
+    names = [subject.name for subject in client.app.state.bench.shelf.subjects()]
+    assert names == ["a-b", "研究"]
+    reply = client.get("/studies/研究/files/study.toml")
+    assert reply.headers["content-disposition"] == "attachment; filename*=UTF-8''%E7%A0%94%E7%A9%B6.toml"
+    client.app.state.bench.close()
 
 
 def test_a_study_that_is_written_is_running(folder: Path) -> None:

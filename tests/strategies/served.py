@@ -57,7 +57,7 @@ def served(*names: str) -> Client:
 @contextmanager
 def serving(folder: Path, desk: Desk | None = None) -> Iterator[str]:
     """A workbench on a socket of this machine; the start of its addresses."""
-    made = server.listening(server.Place("127.0.0.1", 0))
+    made = server.listening("127.0.0.1", 0)
     app = create_app(Settings(folder), desk or HereDesk())
     running = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
     thread = threading.Thread(target=running.run, kwargs={"sockets": [made]})

@@ -92,21 +92,21 @@ class Bench:
         """The study texts in the folder."""
         from joulewise.serve.run.texts import Texts
 
-        return Texts(self.shelf, allow_code=self.settings.allows_code)
+        return Texts(self.shelf, allows_code=self.settings.allows_code)
 
     @cached_property
     def queue(self) -> Queue:
         """The runs of studies in the folder."""
         from joulewise.serve.run.queue import Queue
 
-        return Queue(self.settings.folder, allow_code=self.settings.allows_code)
+        return Queue(self.settings.folder, allows_code=self.settings.allows_code)
 
     def check(self, study: StudyText) -> Checked:
         """What is said of a study's text."""
         from joulewise.serve.run.editor import checked
 
-        root, allow_code = self.texts.root, self.settings.allows_code
-        return self.desk.ask(checked, study.text, study.path, root, allow_code=allow_code)
+        root, allows_code = self.texts.root, self.settings.allows_code
+        return self.desk.ask(checked, study.text, study.path, root, allows_code=allows_code)
 
     def address_of_results(self, place: str) -> str:
         """The page of the results in a folder of ours, "" where there are none yet."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import ipaddress
+import re
 from collections.abc import Iterable
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
@@ -16,10 +18,16 @@ if TYPE_CHECKING:
 
     from joulewise.serve.bench import Settings
 
-COOKIE = "joulewise"
-MOST_BYTES = 1_000_000
-"""So large may what is sent to us be."""
-_YEAR_S = 31_536_000
+MOST_TEXT_BYTES = 1_000_000
+"""A text that is sent to us may be so long."""
+MOST_BYTES = 6 * MOST_TEXT_BYTES + 20_000
+"""So large may what is sent to us be: a text, of which a form writes up to six bytes for one, and what is beside it."""
+_LENGTH = re.compile(r"[0-9]{1,12}")
+_PORT = re.compile(r":([0-9]{1,5})$")
+_FOR_ALL = ("/static/workbench.css", "/static/icon.svg")
+"""What is there without a token too, so that a refusal looks like our pages."""
+_FOREIGN = ("cross-site", "same-site")
+_PAGE = "document"
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
@@ -43,48 +51,48 @@ class Guard:
         self._token = settings.token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what may pass; the headers of safety are on every answer."""
+        """Pass on what may pass; the headers of safety are on every answer, that to a fault of ours too."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        is_new = self._shows_token(scope)
-        why = self._refused(scope, headers, is_new=is_new)
-        hardened = _hardened(send, scope, self._cookie() if is_new else b"")
-        if why is not None:
-            await refusal(scope, *why)(scope, receive, hardened)
-        elif is_new and scope["method"] == "GET":
-            await _without_token(scope)(scope, receive, hardened)
-        else:
-            await self._answer(scope, receive, hardened)
-
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, and tell of a fault by its id."""
         has_begun = False
+        hardened = _hardened(send, scope)
 
         async def watched(message: Message) -> None:
             nonlocal has_begun
             has_begun = True
-            await send(message)
+            await hardened(message)
 
         try:
-            await self._app(scope, _limited(receive), watched)
+            await self._answer(scope)(scope, _limited(receive), watched)
         except Exception as error:
             told = fault(scope, error)
             if not has_begun:
-                await told(scope, receive, send)
+                await told(scope, receive, hardened)
+
+    def _answer(self, scope: Scope) -> ASGIApp:
+        """What answers a request: the application, a refusal, or the way to the same page without the token."""
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        is_new = self._shows_token(scope)
+        if why := self._refused(scope, headers, is_new=is_new):
+            return refusal(scope, *why)
+        if is_new and scope["method"] == "GET":
+            return _without_token(scope, self._cookie(headers["host"]))
+        return self._app
 
     def _refused(self, scope: Scope, headers: dict[str, str], *, is_new: bool) -> tuple[int, str] | None:
         """With which status a request is refused, and why; None where it may pass."""
         host = headers.get("host", "")
         if not self._is_ours(host):
             return 400, f"This workbench is not called {host[:80]!r}; open it by the address that it printed."
+        if _is_of_another_page(headers):
+            return 403, "Pages from elsewhere may lead here, and ask nothing themselves."
         if scope["method"] not in _SAFE and not _is_same(headers, host):
             return 403, "What changes something must come from a page of this workbench."
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > MOST_BYTES:
+        if not _LENGTH.fullmatch(length) or int(length) > MOST_BYTES:
             return 413, f"What is sent may have {MOST_BYTES:,} bytes."
-        if self._token and not is_new and not self._has_cookie(headers.get("cookie", "")):
+        if self._token and not (is_new or scope["path"] in _FOR_ALL or self._has_cookie(headers)):
             return 401, "This workbench asks for its token; open it by the address that it printed."
         return None
 
@@ -110,15 +118,34 @@ class Guard:
     def _is_token(self, value: str) -> bool:
         return hmac.compare_digest(value.encode(), self._token.encode())
 
-    def _has_cookie(self, header: str) -> bool:
+    def _has_cookie(self, headers: dict[str, str]) -> bool:
+        name = _cookie_name(headers["host"])
         try:
-            cookie = SimpleCookie(header).get(COOKIE)
+            cookie = SimpleCookie(headers.get("cookie", "")).get(name)
         except CookieError:
             return False
-        return cookie is not None and self._is_token(cookie.value)
+        return cookie is not None and hmac.compare_digest(cookie.value.encode(), self._proof(name).encode())
 
-    def _cookie(self) -> bytes:
-        return f"{COOKIE}={self._token}; Path=/; HttpOnly; SameSite=Strict; Max-Age={_YEAR_S}".encode()
+    def _cookie(self, host: str) -> str:
+        """What a browser brings until it is closed."""
+        name = _cookie_name(host)
+        return f"{name}={self._proof(name)}; Path=/; HttpOnly; SameSite=Strict"
+
+    def _proof(self, name: str) -> str:
+        """What only who has the token can make, and what does not tell it."""
+        return hmac.new(self._token.encode(), name.encode(), hashlib.sha256).hexdigest()
+
+
+def _cookie_name(host: str) -> str:
+    """Another one for each port: browsers bring cookies to all ports of a machine."""
+    port = _PORT.search(host)
+    return f"joulewise-{port[1] if port else 80}"
+
+
+def _is_of_another_page(headers: dict[str, str]) -> bool:
+    """Whether a foreign page asks on its own, as by a picture or a frame; somebody may come here by a link in it."""
+    is_visit = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest", _PAGE) == _PAGE
+    return headers.get("sec-fetch-site") in _FOREIGN and not is_visit
 
 
 def _is_same(headers: dict[str, str], host: str) -> bool:
@@ -126,10 +153,13 @@ def _is_same(headers: dict[str, str], host: str) -> bool:
     origin = headers.get("origin")
     if origin is None:
         return headers.get("sec-fetch-site", "same-origin") == "same-origin" and "x-joulewise" in headers
-    return urlsplit(origin).netloc.casefold() == host.casefold()
+    try:
+        return urlsplit(origin).netloc.casefold() == host.casefold()
+    except ValueError:
+        return False
 
 
-def _without_token(scope: Scope) -> ASGIApp:
+def _without_token(scope: Scope, cookie: str) -> ASGIApp:
     """The way to the same page without the token in its address, where others could read it."""
     from starlette.responses import RedirectResponse
 
@@ -137,7 +167,7 @@ def _without_token(scope: Scope) -> ASGIApp:
         (k, v) for k, v in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True) if k != "token"
     ]
     path = "/" + scope["path"].lstrip("/")
-    return RedirectResponse(f"{path}?{urlencode(query)}" if query else path, 303)
+    return RedirectResponse(f"{path}?{urlencode(query)}" if query else path, 303, {"set-cookie": cookie})
 
 
 def _limited(receive: Receive) -> Receive:
@@ -155,20 +185,18 @@ def _limited(receive: Receive) -> Receive:
     return limited
 
 
-def _hardened(send: Send, scope: Scope, cookie: bytes) -> Send:
+def _hardened(send: Send, scope: Scope) -> Send:
     """Send with the headers of safety."""
 
     async def hardened(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message["headers"] = [*message.get("headers", ()), *_extra(scope, message["headers"], cookie)]
+            message["headers"] = [*message.get("headers", ()), *_extra(scope, message["headers"])]
         await send(message)
 
     return hardened
 
 
-def _extra(scope: Scope, headers: Iterable[tuple[bytes, bytes]], cookie: bytes) -> Iterable[tuple[bytes, bytes]]:
+def _extra(scope: Scope, headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:
     yield from _ALWAYS
     if not any(name == b"cache-control" for name, _ in headers):
         yield b"cache-control", b"no-cache" if scope["path"].startswith("/static/") else b"no-store"
-    if cookie:
-        yield b"set-cookie", cookie

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import FastAPI, Request
 from fastapi import Path as InPath
@@ -82,5 +83,5 @@ def twin_address(request: Request) -> str:
 
 def download(file: File) -> Response:
     """A file that a browser saves and does not show."""
-    headers = {"content-disposition": f'attachment; filename="{file.name}"'}
+    headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(file.name, safe='')}"}
     return Response(file.content, media_type=file.media_type, headers=headers)

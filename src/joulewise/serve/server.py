@@ -8,7 +8,6 @@ import re
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -22,14 +21,6 @@ _LOOPBACK = "localhost"
 _PORT_TAKEN = "choose another one with --port, or any that is free with --port 0"
 _GRACE_S = 2
 """How long requests that are being answered may go on when the workbench is ended."""
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where the workbench listens; port 0 is any that is free."""
-
-    host: str
-    port: int
 
 
 def checked(folder: Path, host: str, token: str, *, allows_code: bool) -> Settings:
@@ -48,6 +39,12 @@ def checked(folder: Path, host: str, token: str, *, allows_code: bool) -> Settin
     return Settings(folder, names, token, allows_code)
 
 
+def warnings_of(settings: Settings) -> list[str]:
+    """What somebody should know who starts a workbench so."""
+    is_open = settings.allows_code and not settings.token
+    return ["Every user of this machine can run code as you here; give --token to keep others out."] if is_open else []
+
+
 def is_loopback(host: str) -> bool:
     """Whether only this machine reaches an address."""
     try:
@@ -56,11 +53,11 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def listening(place: Place) -> socket.socket:
-    """A socket that listens there; InputError where that cannot be."""
-    where = f"{place.host}:{place.port}"
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens there, port 0 being any that is free; InputError where that cannot be."""
+    where = f"{host}:{port}"
     try:
-        family, _, _, _, address = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)[0]
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with ExitStack() as undo:
             made = undo.enter_context(socket.socket(family, socket.SOCK_STREAM))
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

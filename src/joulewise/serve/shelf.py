@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import threading
@@ -20,6 +21,9 @@ _MOST_LOOKED_AT = 50_000
 """So deep below the folder, so many studies, and so many folders are looked at."""
 _FRESH_S = 1.0
 """How long what was found is taken for what is there."""
+ENDING = ".toml"
+_OTHERS = ("pyproject.toml",)
+"""Files with this ending that are no studies."""
 _PLAIN = re.compile(r"[^\w.-]+")
 
 
@@ -33,7 +37,7 @@ class Shelf:
     folder: Path
     desk: Desk = field(repr=False)
     _found: dict[str, Subject] = field(default_factory=dict, init=False, repr=False)
-    _found_at: float = field(default=-_FRESH_S, init=False, repr=False)
+    _found_at: float = field(default=-math.inf, init=False, repr=False)
     _busy: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def subjects(self) -> list[Subject]:
@@ -42,16 +46,16 @@ class Shelf:
 
     def subject(self, name: str) -> Subject | None:
         """The study with this name, if there is one."""
-        return self._look().get(name) or self._look(again=True).get(name)
+        return self._look().get(name)
 
     def study_files(self) -> list[Path]:
         """The study files in the folder, outside of results."""
         root = self.folder.resolve()
         return [path for place in self._folders(root, 0) if not _is_results(place) for path in _studies_in(place)]
 
-    def _look(self, *, again: bool = False) -> dict[str, Subject]:
+    def _look(self) -> dict[str, Subject]:
         with self._busy:
-            if again or time.monotonic() - self._found_at > _FRESH_S:
+            if time.monotonic() - self._found_at > _FRESH_S:
                 self._found = self._named()
                 self._found_at = time.monotonic()
             return self._found
@@ -87,10 +91,10 @@ def _is_results(place: Path) -> bool:
 
 
 def _inner(place: Path) -> list[Path]:
-    """The folders in a folder that are no links and not hidden; none where it cannot be read."""
+    """The folders in a folder that are shown and no links; none where it cannot be read."""
     try:
         with os.scandir(place) as entries:
-            return [Path(e.path) for e in entries if not e.name.startswith(".") and e.is_dir(follow_symlinks=False)]
+            return [Path(e.path) for e in entries if _is_shown(e.name) and e.is_dir(follow_symlinks=False)]
     except OSError:
         return []
 
@@ -98,10 +102,19 @@ def _inner(place: Path) -> list[Path]:
 def _studies_in(place: Path) -> list[Path]:
     try:
         with os.scandir(place) as entries:
-            found = [Path(e.path) for e in entries if e.name.endswith(".toml") and e.is_file(follow_symlinks=False)]
+            return sorted(Path(e.path) for e in entries if is_study(e.name) and e.is_file(follow_symlinks=False))
     except OSError:
         return []
-    return sorted(path for path in found if path.name != "pyproject.toml")
+
+
+def is_study(name: str) -> bool:
+    """Whether a file is taken for a study, by its name."""
+    return name.endswith(ENDING) and name not in _OTHERS and _is_shown(name)
+
+
+def _is_shown(name: str) -> bool:
+    """Whether a name is shown: neither a hidden one, nor one that cannot be written, as it is no UTF-8."""
+    return not name.startswith(".") and not any("\ud800" <= sign <= "\udfff" for sign in name)
 
 
 def _free(name: str, taken: dict[str, Subject]) -> str:

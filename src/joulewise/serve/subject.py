@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -41,6 +41,21 @@ class State:
 
 
 @dataclass
+class _Made:
+    """Something that is made once, by one thread, while the others that want it wait."""
+
+    _turn: threading.RLock = field(default_factory=threading.RLock)
+    _found: list[Any] = field(default_factory=list)
+
+    def by(self, make: Callable[[], Any]) -> Any:
+        """What was made, or is now; where that raises, the next one tries."""
+        with self._turn:
+            if not self._found:
+                self._found.append(make())
+            return self._found[0]
+
+
+@dataclass
 class Subject:
     """One results folder: its `name` in addresses, its `place` below the folder of the workbench, where it is, and
     the desk that solves for it.
@@ -53,15 +68,25 @@ class Subject:
     place: str
     folder: Path
     desk: Desk = field(repr=False)
-    _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+    _kept: dict[Any, _Made] = field(default_factory=dict, init=False, repr=False)
     _stamp: _Stamp = field(default=(), init=False, repr=False)
+    _seen: tuple[_Stamp, State | None] = field(default=((), None), init=False, repr=False)
     _headline: tuple[_Stamp, str | None] = field(default=((), None), init=False, repr=False)
-    _busy: threading.RLock = field(default_factory=threading.RLock, init=False, repr=False)
+    _busy: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     @property
     def state(self) -> State:
-        """What the folder says of itself now."""
-        return self._look() if self._is_held() else self.kept("state", self._look)
+        """What the folder says of itself now; it is told while other things are made."""
+        try:
+            self._inside()
+        except InputError as error:
+            return State(BROKEN, str(error), {})
+        stamp = self._stamp_now()
+        seen, state = self._seen
+        if state is None or seen != stamp:
+            state = self._look()
+            self._seen = (stamp, state)
+        return replace(state, status=RUNNING) if state.status != BROKEN and self._is_held() else state
 
     @property
     def status(self) -> str:
@@ -88,7 +113,7 @@ class Subject:
         """The study that was run, whether it is finished or not."""
         from joulewise.study.answers.results import study_in
 
-        return self.kept("study", lambda: study_in(self._inside())[0])
+        return self.kept("study", lambda: study_in(self.folder)[0])
 
     @property
     def description(self) -> str:
@@ -105,7 +130,7 @@ class Subject:
         """The results; InputError where they are not finished, or damaged."""
         from joulewise.study import open_results
 
-        return self.kept("results", lambda: open_results(self._inside()))
+        return self.kept("results", lambda: open_results(self.folder))
 
     @property
     def records(self) -> Records:
@@ -149,16 +174,19 @@ class Subject:
         self._headline = (stamp, told)
 
     def kept(self, what: object, make: Callable[[], Found]) -> Found:
-        """What was made of the folder, made anew when its files have changed; one thread at a time makes it."""
+        """What was made of the folder, made anew when its files have changed; one thread at a time makes it.
+
+        Whatever else is kept can be had meanwhile.
+        """
+        self._inside()
         with self._busy:
             stamp = self._stamp_now()
             if stamp != self._stamp:
                 self._kept.clear()
                 self._stamp = stamp
-            if what not in self._kept:
-                self._kept[what] = make()
-            found: Found = self._kept[what]
-            return found
+            made = self._kept.setdefault(what, _Made())
+        found: Found = made.by(make)
+        return found
 
     def forget(self) -> None:
         """Let go of what was read, to save memory."""
@@ -176,14 +204,12 @@ class Subject:
 
     def _look(self) -> State:
         try:
-            store = Store(self._inside())
+            store = Store(self.folder)
             about = store.marker()
         except (JoulewiseError, OSError) as error:
             return State(BROKEN, str(error), {})
         if about is None:
             return State(BROKEN, f"{self.place}: the folder has vanished, or is no results folder any more", {})
-        if self._is_held():
-            return State(RUNNING, "", about)
         is_finished = about["is_finished"] and store.runs_file.exists()
         return State(FINISHED if is_finished else PARTIAL, "", about)
 
@@ -195,8 +221,10 @@ class Subject:
             return any(held in line.split() and "WRITE" in line for line in _LOCKS.read_text().splitlines())
         return False
 
-    def _inside(self) -> Path:
-        """The folder; InputError where a link in it leads out of it."""
+    def _inside(self) -> None:
+        """InputError where the folder, or something in it, is a link that could lead elsewhere."""
+        if self.folder.resolve() != self.folder:
+            raise InputError(Problem(self.place, "is a link by now", "links are not followed", "put the folder there"))
         for place in (self.folder, *(entry for entry in _entries(self.folder) if entry.is_dir(follow_symlinks=False))):
             link = next((entry for entry in _entries(Path(place)) if entry.is_symlink()), None)
             if link is not None:
@@ -204,7 +232,6 @@ class Subject:
                 raise InputError(
                     Problem(where, "is a link", "results are shown without links", "put the file itself there")
                 )
-        return self.folder
 
 
 def _entries(place: Path) -> list[os.DirEntry[str]]:

@@ -56,7 +56,7 @@ class _Teller:
             self.say(now.line)
 
 
-def main(folder: Path, root: Path, *, allow_code: bool) -> None:
+def main(folder: Path, root: Path, *, allows_code: bool) -> None:
     """Run the order in a folder, in the served folder `root`; what is found to say goes into its log."""
     order, cancel = Order(int(folder.name), folder), CancelToken()
     is_ending: list[int] = []
@@ -72,7 +72,7 @@ def main(folder: Path, root: Path, *, allow_code: bool) -> None:
     with (folder / "log.txt").open("a", encoding="utf-8") as log:
         teller = _Teller(order, log)
         try:
-            state, words = _run(order, root, teller, cancel, allow_code=allow_code)
+            state, words = _run(order, root, teller, cancel, allows_code=allows_code)
         except Cancelled as error:
             teller.say(str(error))
             if is_ending:  # the workbench ends, and its next one goes on from here
@@ -89,14 +89,14 @@ def main(folder: Path, root: Path, *, allow_code: bool) -> None:
         order.end(state, words)
 
 
-def _run(order: Order, root: Path, teller: _Teller, cancel: CancelToken, *, allow_code: bool) -> tuple[State, str]:
+def _run(order: Order, root: Path, teller: _Teller, cancel: CancelToken, *, allows_code: bool) -> tuple[State, str]:
     """Run the study of an order, and write its report."""
     from joulewise.kernels.jit import kernels_are_compiled
     from joulewise.serve.run.editor import read_served, results_folder
     from joulewise.study import run_study
 
     teller.say(f"Checking {order.study}")
-    study = read_served(order.text, root / order.study, root, allow_code=allow_code)
+    study = read_served(order.text, root / order.study, root, allows_code=allows_code)
     if not kernels_are_compiled(study.kind.name):
         teller.say("Compiling for this machine, once; this takes a minute or two.")
     results = run_study(study, results_folder(study, root), None, teller, cancel)
@@ -127,4 +127,4 @@ def _lost_report(results: Results) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), allow_code=ALLOW_CODE in sys.argv[3:])
+    main(Path(sys.argv[1]), Path(sys.argv[2]), allows_code=ALLOW_CODE in sys.argv[3:])

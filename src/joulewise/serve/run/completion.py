@@ -20,9 +20,10 @@ MOST = 50
 _SOURCES = "how the section is filled; each way has keys of its own"
 
 _COMMENT = re.compile(r"(?:[^#\"']|\"[^\"]*\"|'[^']*')*#")
-_HEADER = re.compile(r"\s*\[{1,2}\s*(?P<word>[\w.-]*)$")
-_KEY = re.compile(r"\s*(?P<word>[\w.-]*)$")
-_VALUE = re.compile(r"(?P<word>\"[^\"]*|[\w.+-]*)$")
+_HEADER = re.compile(r"\s*\[{1,2}\s*([\w.-]*)$")
+_KEY = re.compile(r"\s*([\w.-]*)$")
+_LAST = re.compile(r"[\w.+-]*")
+"""The word at the end of a text that is read backwards."""
 
 Json = Mapping[str, Any]
 
@@ -54,7 +55,7 @@ def offers_at(text: str, line: int, column: int) -> Offers:
     if within := lines.key_at(line):
         return _values(written, lines, line, within.path)
     if header := _HEADER.match(written):
-        return _offers(header, _sections(), "sections of a study")
+        return _offers(header.start(1), header[1], _sections(), "sections of a study")
     key, equals, _ = written.partition("=")
     section, in_variant = lines.section_at(line)
     if equals:
@@ -69,7 +70,7 @@ def offers_at(text: str, line: int, column: int) -> Offers:
     about = f"keys of [{section}]" if section else "keys of a variant" if in_variant else "keys at the top of a study"
     dotted = _section_names() if not section else ()  # of a variant
     offers = [_key_offer(name, value, "." if name in dotted else " = ") for name, value in unused.items()]
-    return _offers(word, offers, about)
+    return _offers(word.start(1), word[1], offers, about)
 
 
 def _key_offer(name: str, value: Json, ending: str) -> Offer:
@@ -83,8 +84,7 @@ def _source_words(value: Json) -> str:
 
 def _values(written: str, lines: Lines, line: int, path: str) -> Offers:
     """What may be the value of a key."""
-    word = _VALUE.search(written)
-    assert word is not None  # it matches nothing too
+    start = _value_start(written)
     section, _, key = path.rpartition(".")
     in_variant = lines.section_at(line)[1]
     value = _properties(section, lines.values_in(section, line), in_variant=in_variant).get(key, {})
@@ -92,16 +92,22 @@ def _values(written: str, lines: Lines, line: int, path: str) -> Offers:
     for offer in (*_told(value, value.get("description", "")), *_named(section, key)):
         told[offer.text] = told.get(offer.text) or offer.meaning
     offers = list(starmap(Offer, told.items()))
-    return _offers(word, offers, value.get("description", _source_words(value)))
+    return _offers(start, written[start:], offers, value.get("description", _source_words(value)))
 
 
-def _offers(word: re.Match[str], offers: Sequence[Offer], about: str) -> Offers:
+def _value_start(written: str) -> int:
+    """Where the value begins that one is writing: at the last quote, or else at the last word."""
+    last = _LAST.match(written[::-1])
+    return written.rfind('"') if '"' in written else len(written) - (last.end() if last else 0)
+
+
+def _offers(start: int, word: str, offers: Sequence[Offer], about: str) -> Offers:
     """Those offers that go on with a word: those that begin with it, then those that have it in them."""
-    typed = word["word"].lstrip('"').casefold()
+    typed = word.lstrip('"').casefold()
     texts = {offer: offer.text.lstrip('"').casefold() for offer in offers}
     found = [offer for offer in offers if texts[offer].startswith(typed)]
     found += [offer for offer in offers if typed and typed in texts[offer] and offer not in found]
-    return Offers(word.start("word"), about, tuple(found[:MOST]))
+    return Offers(start, about, tuple(found[:MOST]))
 
 
 def _properties(section: str, there: Mapping[str, str], *, in_variant: bool) -> dict[str, Json]:

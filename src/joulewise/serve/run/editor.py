@@ -57,7 +57,7 @@ class Checked:
         raise_if_any(Problem(each.where, each.found, each.allowed, each.advice) for each in self._wrong)
 
 
-def checked(text: str, file: Path, root: Path, *, allow_code: bool) -> Checked:
+def checked(text: str, file: Path, root: Path, *, allows_code: bool) -> Checked:
     """What is said of the text of a study file in a served folder."""
     lines = Lines(text)
 
@@ -65,7 +65,7 @@ def checked(text: str, file: Path, root: Path, *, allow_code: bool) -> Checked:
         return Message(kind, lines.of(problem, file.name), **vars(problem))
 
     try:
-        study = read_served(text, file, root, allow_code=allow_code)
+        study = read_served(text, file, root, allows_code=allows_code)
         folder = results_folder(study, root)
         costs = _costs(study, folder, root)
     except InputError as error:
@@ -76,14 +76,14 @@ def checked(text: str, file: Path, root: Path, *, allow_code: bool) -> Checked:
     return Checked(verdict, warnings, study.name, folder.relative_to(root).as_posix(), costs)
 
 
-def read_served(text: str, file: Path, root: Path, *, allow_code: bool) -> Study:
+def read_served(text: str, file: Path, root: Path, *, allows_code: bool) -> Study:
     """The study of a text as `joulewise check` reads it; InputError with its problems.
 
     What it names outside of the served folder is refused before it is looked at, as is Python unless it is allowed.
     """
     from joulewise.present.gallery import check_choice
 
-    judge = partial(_refused, file=file, root=root, allow_code=allow_code)
+    judge = partial(_refused, file=file, root=root, allows_code=allows_code)
     study = parse_study(text, file.name, file.parent, check_inputs=True, judge=judge)
     check_choice(study)
     return study
@@ -100,9 +100,9 @@ def results_folder(study: Study, root: Path) -> Path:
     return folder
 
 
-def _refused(part: Part, file: Path, root: Path, *, allow_code: bool) -> Iterator[Problem]:
+def _refused(part: Part, file: Path, root: Path, *, allows_code: bool) -> Iterator[Problem]:
     """What a section names that it may not: Python, and files that lie outside of the served folder."""
-    codes = {} if allow_code else dict(part.code())
+    codes = {} if allows_code else dict(part.code())
     for field, spec in codes.items():
         where, advice = f"{file.name}: {part.section}.{field}", "start the workbench with --allow-code"
         yield Problem(where, f"found {spec!r}", "Python files are not run here", advice)

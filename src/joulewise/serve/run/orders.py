@@ -1,6 +1,8 @@
 """Orders to run a study, each a folder on disk: what is known of one follows from the files in it alone.
 
-So nothing is lost when the workbench is ended at any point, and a second one over the same folder sees the same.
+So nothing is lost when the workbench is ended at any point, and a second one over the same folder sees the same. The
+folders of orders lie with what programs keep for their user and not in the served folder, which may come from others:
+what is in it is never run unasked.
 
 | file | who writes it, and when |
 |---|---|
@@ -16,11 +18,13 @@ So nothing is lost when the workbench is ended at any point, and a second one ov
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
+import math
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -70,7 +74,13 @@ class Order:
 
     @cached_property
     def _ordered(self) -> dict[str, Any]:
-        return dict(json.loads((self.folder / "order.json").read_text(encoding="utf-8")))
+        return _read(self.folder / "order.json") or dict(_UNREADABLE)
+
+    @property
+    def damaged(self) -> str:
+        """Which of the files that it cannot do without does not say what it has to, "" where none does."""
+        names = (name for name in ("order.json", "end.json") if (self.folder / name).exists())
+        return next((name for name in names if _read(self.folder / name) is None), "")
 
     @property
     def study(self) -> str:
@@ -106,13 +116,19 @@ class Order:
             return State.CANCELLING if self.is_cancelled else State.RUNNING
         if ended := self.ended:  # between both looks
             return ended.state
-        if (begun := self.begun) and begun["at_s"]:
+        begun = self.begun
+        if begun["at_s"] if begun else (self.folder / "begun.json").exists():
             return State.BROKEN
         return State.CANCELLING if self.is_cancelled else State.WAITING
 
     @property
     def ended(self) -> Ended | None:
-        """How it ended, if it did."""
+        """How it ended, if it did; one with a damaged file did."""
+        if name := self.damaged:
+            words = (
+                f"{self.folder / name} is damaged; finished runs are kept: take this off the list, and order it again"
+            )
+            return Ended(State.BROKEN, self.at_s, words)
         found = _read(self.folder / "end.json")
         return None if found is None else Ended(State(found["state"]), found["at_s"], found["words"])
 
@@ -138,7 +154,7 @@ class Order:
     @property
     def kept(self) -> str:
         """What there is to say of a cancelled order."""
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
             why = (self.folder / "cancel").read_text(encoding="utf-8")
             return f"{why}; finished runs are kept" if why else "finished runs are kept"
         return "finished runs are kept"
@@ -205,11 +221,18 @@ class Order:
             (self.folder / name).unlink(missing_ok=True)
 
 
+def folder_of_orders(root: Path) -> Path:
+    """Where the orders of a served folder are kept."""
+    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    name = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]
+    return Path(home) / "joulewise" / "workbench" / name / "runs"
+
+
 class Orders:
-    """The orders of a served folder, kept in a hidden one in it."""
+    """The orders of a served folder."""
 
     def __init__(self, root: Path) -> None:
-        self.folder = root / ".joulewise" / "runs"
+        self.folder = folder_of_orders(root)
 
     def all(self) -> list[Order]:
         """Every order, the first one first."""
@@ -248,9 +271,60 @@ class Orders:
         return Order(number, self.folder / f"{number:05d}")
 
 
+# --- what files may say -------------------------------------------------------------------------------------------
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value == value.encode("utf-8", "replace").decode()
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, int | float) and 0 <= value < _LAST_S
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and value >= 0
+
+
+def _is_process(value: object) -> bool:
+    return isinstance(value, int) and 1 < value < _LAST_PROCESS  # 0, 1 and less stand for many processes
+
+
+def _may_miss(fits: Callable[[object], bool]) -> Callable[[object], bool]:
+    return lambda value: value is None or fits(value)
+
+
+_LAST_S, _LAST_PROCESS = 1e11, 2**31
+_UNREADABLE: Mapping[str, Any] = {
+    "study": "",
+    "name": "an order that cannot be read",
+    "text": "",
+    "results": "",
+    "at_s": 0.0,
+}
+"""What is taken for an order whose file is damaged."""
+_COUNTS = ("n_total", "n_done", "n_failed", "n_reused", "n_workers", "n_died", "n_again")
+_FORMS: Mapping[str, Mapping[str, Callable[[object], bool]]] = {
+    "order.json": {**dict.fromkeys(("study", "name", "text", "results"), _is_text), "at_s": _is_time},
+    "begun.json": {"at_s": _may_miss(_is_time), "n_times": _is_count, "pid": _may_miss(_is_process)},
+    "end.json": {"state": lambda value: value in list(State), "at_s": _is_time, "words": _is_text},
+    "progress.json": {
+        **dict.fromkeys(_COUNTS, _is_count), **dict.fromkeys(("now", "why"), _is_text),
+        "runs_per_s": _is_number, "left_s": _may_miss(_is_number),
+    },
+}  # fmt: skip
+"""What each file has to say, by its name: keys, and what may stand behind them."""
+
+
 def _read(path: Path) -> dict[str, Any] | None:
     """What a file says in JSON; None where there is none, or it was damaged from outside."""
-    with suppress(OSError, ValueError):
+    form = _FORMS[path.name]
+    with suppress(OSError, ValueError, RecursionError):
         found = json.loads(path.read_text(encoding="utf-8"))
-        return found if isinstance(found, dict) else None
+        is_whole = isinstance(found, dict) and found.keys() == form.keys()
+        return found if is_whole and all(fits(found[key]) for key, fits in form.items()) else None
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import signal
 import subprocess
@@ -25,6 +26,7 @@ from joulewise.units import count, roughly, size
 if TYPE_CHECKING:
     from joulewise.serve.run.editor import Checked
 
+_LOG = logging.getLogger(__name__)
 _LOOKS_EVERY_S, _MEASURES_EVERY_S = 0.25, 2.0
 _MOST_TIMES = 3
 """A process that ended with its workbench so often is not started again by itself: it may be the reason."""
@@ -47,12 +49,13 @@ class Limits:
 class Queue:
     """The orders of a served folder, of which one workbench at a time, the keeper, starts and ends processes."""
 
-    def __init__(self, root: Path, limits: Limits | None = None, *, allow_code: bool = False) -> None:
-        self.root, self.limits, self.allow_code = root.resolve(), limits or Limits(), allow_code
+    def __init__(self, root: Path, limits: Limits | None = None, *, allows_code: bool = False) -> None:
+        self.root, self.limits, self.allows_code = root.resolve(), limits or Limits(), allows_code
         self.orders = Orders(self.root)
         self._children: dict[int, subprocess.Popen[bytes]] = {}
         self._asked_at_s: dict[int, float] = {}
         self._measured_at_s: dict[int, float] = {}
+        self._complaints: dict[str, str] = {}
         self._keeping: IO[bytes] | None = None
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
@@ -81,6 +84,8 @@ class Queue:
         """Have an order go on that ended before all was done; InputError where it did not."""
         order = self.orders.one(number)
         with self._ordering:
+            if order.damaged == "order.json":
+                raise InputError(Problem("run", f"run {number} cannot be read", advice="order its study again"))
             if order.state in (*OPEN, State.DONE):
                 raise InputError(Problem("run", f"run {number} is {order.state}", "there is nothing to go on with"))
             self._check_room(order.results)
@@ -129,13 +134,32 @@ class Queue:
         if not self.orders.folder.is_dir() or not self._is_keeper():
             return
         self._reap()
-        states = [(order, order.state) for order in self.orders.all() if not order.ended]
-        for order, state in states:
-            _LOOKS[state](self, order)
-        n_free = self.limits.most_running - sum(order.is_alive for order, _ in states)
-        waiting = [order for order, state in states if state is State.WAITING]
-        for order in waiting[: max(n_free, 0)]:
-            self._start(order)
+        orders = [order for order in self.orders.all() if not order.ended]
+        for order in orders:
+            self._try(order, self._tend)
+        for order in orders:
+            if sum(each.is_alive for each in orders) >= self.limits.most_running:
+                break
+            if order.state is State.WAITING:
+                self._try(order, self._start)
+
+    def _tend(self, order: Order) -> None:
+        """Do what one order wants now; one that ended since the look at all of them wants nothing."""
+        if look := _LOOKS.get(order.state):
+            look(self, order)
+
+    def _try(self, order: Order, do: Callable[[Order], None]) -> None:
+        """Do something with one order; whatever goes wrong is logged, and keeps no other order waiting."""
+        try:
+            do(order)
+        except Exception as error:  # such as a full disk: it may have room at the next look
+            self._complain(f"run {order.number}", error)
+
+    def _complain(self, what: str, error: Exception) -> None:
+        """Log what went wrong, unless it was the same with the same order before."""
+        if self._complaints.get(what) != repr(error):
+            self._complaints[what] = repr(error)
+            _LOG.error("%s: %s", what, error, exc_info=error)
 
     def _reap(self) -> None:
         """Let go of processes that ended."""
@@ -158,8 +182,10 @@ class Queue:
 
     def _keep(self) -> None:
         while not self._ending.wait(_LOOKS_EVERY_S):
-            with suppress(OSError):  # such as a full disk: it may have room at the next look
+            try:
                 self.look()
+            except Exception as error:
+                self._complain("the queue", error)
 
     def _is_keeper(self) -> bool:
         """Whether this is the one workbench that starts processes; whoever is first becomes it."""
@@ -185,7 +211,7 @@ class Queue:
 
     def _start(self, order: Order) -> None:
         """Start the process of an order, which inherits the lock that says it lives."""
-        code = [ALLOW_CODE] if self.allow_code else []
+        code = [ALLOW_CODE] if self.allows_code else []
         command = [sys.executable, "-P", "-m", "joulewise.serve.run.child", str(order.folder), str(self.root), *code]
         with order.held() as lock, (order.folder / "log.txt").open("ab") as log:
             if lock is None:

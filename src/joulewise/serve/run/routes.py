@@ -14,15 +14,16 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 
-from joulewise.errors import InputError
+from joulewise.errors import InputError, Problem
 from joulewise.serve.answer import Answer, Link
 from joulewise.serve.asking import LONGEST, Text, asked
 from joulewise.serve.bench import Bench, MissingError
+from joulewise.serve.guard import MOST_TEXT_BYTES
 from joulewise.serve.pages import Frame, page_of, twin_of
 from joulewise.serve.routes import PROBLEMS, add_pair, as_twin, menu_of, twin_address
 from joulewise.serve.run import telling
 from joulewise.serve.run.orders import OPEN, Order
-from joulewise.serve.run.texts import MOST_BYTES, StudyText
+from joulewise.serve.run.texts import StudyText
 
 if TYPE_CHECKING:
     from joulewise.serve.run.editor import Checked
@@ -35,6 +36,8 @@ Action = Literal["cancel", "resume", "forget"]
 _TOLD_EVERY_S = 0.3
 _ALIVE_EVERY_S = 15.0
 """How often something is sent at least, so that who went away is noticed."""
+_MOST_FIELDS = 10
+"""So many values may a form send."""
 _STUDY = (Text("study", "Study"),)
 _TRAIL = (Link("Run", "/run"),)
 
@@ -52,7 +55,7 @@ class StudyNamed(_Body):
 class StudyWritten(StudyNamed):
     """A study of the folder, and a text for it."""
 
-    text: str = Field(max_length=MOST_BYTES)
+    text: str
 
 
 class StudySaved(StudyWritten):
@@ -64,9 +67,9 @@ class StudySaved(StudyWritten):
 class Cursor(_Body):
     """A place in a text: behind so many characters of a line, the first of which is 1."""
 
-    text: str = Field(max_length=MOST_BYTES)
-    line: int = Field(ge=1, le=MOST_BYTES)
-    column: int = Field(ge=0, le=MOST_BYTES)
+    text: str
+    line: int = Field(ge=1, le=MOST_TEXT_BYTES)
+    column: int = Field(ge=0, le=MOST_TEXT_BYTES)
 
 
 class StudyBegun(_Body):
@@ -78,7 +81,10 @@ class StudyBegun(_Body):
 
 async def _form(request: Request) -> dict[str, str]:
     """What a form of a page sends; lines end as they do in files."""
-    told = parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=10)
+    body = (await request.body()).decode("utf-8", "replace")
+    if body.count("&") >= _MOST_FIELDS:
+        raise InputError(Problem("form", f"found {body.count('&') + 1:,} fields", f"may have {_MOST_FIELDS}"))
+    told = parse_qsl(body, keep_blank_values=True)
     return {key: value.replace("\r\n", "\n") for key, value in told}
 
 
@@ -150,8 +156,9 @@ def _add_editor(app: FastAPI, bench: Bench) -> None:
 
     def sent(form: Sent) -> Response:
         """Check, save or run what a form sends; where that is refused, nothing that was written is lost."""
-        before = _there(lambda: bench.texts.read(form.get("study", "")))
-        study = StudyText(before.name, before.path, form.get("text", ""))
+        name = form.get("study", "")
+        _there(lambda: bench.texts.path(name))
+        study = bench.texts.written(name, form.get("text", ""))
         found, mark = bench.check(study), form.get("mark", "")
         try:
             if form.get("do") != "check":
@@ -165,13 +172,13 @@ def _add_editor(app: FastAPI, bench: Bench) -> None:
         return shown(study, found, 200 if form.get("do") == "check" else 422, mark=mark)
 
     def checked(body: StudyWritten) -> Response:
-        path = _there(lambda: bench.texts.path(body.study))
-        return JSONResponse(telling.checked_told(bench.check(StudyText(body.study, path, body.text))))
+        _there(lambda: bench.texts.path(body.study))
+        return JSONResponse(telling.checked_told(bench.check(bench.texts.written(body.study, body.text))))
 
     def completed(body: Cursor) -> Response:
         from joulewise.serve.run.completion import offers_at
 
-        found = offers_at(body.text, body.line, body.column)
+        found = bench.desk.ask(offers_at, body.text, body.line, body.column)
         return JSONResponse({**vars(found), "offers": [vars(offer) for offer in found.offers]})
 
     def saved(body: StudySaved) -> Response:

@@ -11,15 +11,12 @@ from pathlib import Path
 
 from joulewise.errors import InputError, Problem, nearest, raise_if_any
 from joulewise.files import write_atomic
-from joulewise.serve.shelf import Shelf
+from joulewise.serve.guard import MOST_TEXT_BYTES
+from joulewise.serve.shelf import ENDING, Shelf, is_study
 from joulewise.study.parsing.examples import Example, examples
 from joulewise.study.parsing.templates import study_name, templates
 
-MOST_BYTES = 1_000_000
-"""A study text may be so long."""
-
 _NEW = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_ENDING = ".toml"
 
 
 @dataclass(frozen=True)
@@ -45,12 +42,11 @@ class Starts:
 
 
 class Texts:
-    """The study texts of a shelf. `allow_code`: whether examples that bring a file of Python are there as well."""
+    """The study texts of a shelf. `allows_code`: whether examples that bring a file of Python are there as well."""
 
-    def __init__(self, shelf: Shelf, *, allow_code: bool = False) -> None:
-        self.shelf, self.allow_code = shelf, allow_code
+    def __init__(self, shelf: Shelf, *, allows_code: bool = False) -> None:
+        self.shelf, self.allows_code = shelf, allows_code
         self.root = shelf.folder.resolve()
-        self._found: dict[str, Path] = {}
 
     def names(self) -> list[str]:
         """All study texts."""
@@ -61,18 +57,22 @@ class Texts:
         from joulewise.study.parsing.file import read_source
 
         path = self.path(name)
-        if path.stat().st_size > MOST_BYTES:
-            raise InputError(_too_long(name, path.stat().st_size))
+        _check_length(name, path.stat().st_size)
         return StudyText(name, path, read_source(path))
 
     def path(self, name: str) -> Path:
         """Where the study text with this name lies: a name is looked up, and never made a path."""
-        paths = self._found if _is_plain(self._found.get(name)) else self._paths()
-        if name not in paths:
+        paths = self._paths()
+        if name not in paths or not _is_plain(paths[name]):
             guess = nearest(name, paths)
             advice = f"did you mean {guess!r}?" if guess else "make it as a new study"
             raise InputError(Problem("study", f"found no study {name!r} in this folder", advice=advice))
         return paths[name]
+
+    def written(self, name: str, text: str) -> StudyText:
+        """Another text for the study with this name; InputError where it is too long."""
+        _check_length(name, len(text.encode()))
+        return StudyText(name, self.path(name), text)
 
     def save(self, name: str, text: str, mark: str) -> StudyText:
         """Write a text in place of the one with this mark; InputError where it is another one by now."""
@@ -80,10 +80,10 @@ class Texts:
         if before.mark != mark:
             advice = "open it again in another window, and bring over what you changed"
             raise InputError(Problem(name, "was changed by somebody else since you opened it", advice=advice))
-        raise_if_any(_length_problems(name, text))
+        after = self.written(name, text)
         with told_refusals(name):
-            write_atomic(before.path, text)
-        return StudyText(name, before.path, text)
+            write_atomic(after.path, text)
+        return after
 
     def starts(self) -> Starts:
         """What a new study can be made from."""
@@ -92,12 +92,16 @@ class Texts:
 
     def create(self, name: str, start: str) -> StudyText:
         """A new study from a start: "kind:NAME", "example:NAME" or "copy:STUDY"; InputError where there is no such."""
-        file_name = name if name.endswith(_ENDING) else f"{name}{_ENDING}"
+        file_name = name if name.endswith(ENDING) else f"{name}{ENDING}"
         if not _NEW.fullmatch(name) or not _NEW.fullmatch(file_name):
             allowed = "must start with a letter or digit; then letters, digits, '.', '_' and '-', 95 at most"
             raise InputError(Problem("name", f"found {name[:200]!r}", allowed))
         path = self.root / file_name
         files = self._made(path, start)
+        if not is_study(file_name):
+            raise InputError(
+                Problem("name", f"found {name!r}", "is the name of another kind of file", "choose another")
+            )
         raise_if_any(
             Problem(file.name, "is there already", "a new study overwrites nothing", "choose another name")
             for file, content in files.items()
@@ -125,12 +129,11 @@ class Texts:
         raise InputError(Problem("start", f"found {start[:200]!r}", allowed))
 
     def _may_have(self, example: Example) -> bool:
-        return self.allow_code or not any(name.endswith(".py") for name in example.named)
+        return self.allows_code or not any(name.endswith(".py") for name in example.named)
 
     def _paths(self) -> dict[str, Path]:
         """All of them, looked up anew."""
-        self._found = {path.relative_to(self.root).as_posix(): path for path in self.shelf.study_files()}
-        return self._found
+        return {path.relative_to(self.root).as_posix(): path for path in self.shelf.study_files()}
 
 
 @contextmanager
@@ -143,8 +146,9 @@ def told_refusals(what: str) -> Iterator[None]:
         raise InputError(Problem(what, found, advice="see to the folder or its disk, and try again")) from None
 
 
-def _is_plain(path: Path | None) -> bool:
-    return path is not None and path.is_file() and not path.is_symlink()
+def _is_plain(path: Path) -> bool:
+    """Whether a file is where its path says, and no link on the way leads elsewhere."""
+    return path.is_file() and path.resolve() == path
 
 
 def mark_of(text: str) -> str:
@@ -154,12 +158,10 @@ def mark_of(text: str) -> str:
 
 def _renamed(text: str, name: str) -> str:
     """A study's text with another name of the study, where it says its name on a line of its own."""
-    return re.sub(r"(?m)^(\s*name\s*=\s*)([\"']).*?\2", rf'\g<1>"{name}"', text, count=1)
+    return re.sub(r"(?m)^([ \t]*name[ \t]*=[ \t]*)([\"']).*?\2", rf'\g<1>"{name}"', text, count=1)
 
 
-def _length_problems(name: str, text: str) -> list[Problem]:
-    return [_too_long(name, len(text.encode()))] if len(text.encode()) > MOST_BYTES else []
-
-
-def _too_long(name: str, n_bytes: int) -> Problem:
-    return Problem(name, f"found {n_bytes:,} bytes", f"a study text may have {MOST_BYTES:,} at most")
+def _check_length(name: str, n_bytes: int) -> None:
+    if n_bytes > MOST_TEXT_BYTES:
+        allowed = f"a study text may have {MOST_TEXT_BYTES:,} at most"
+        raise InputError(Problem(name, f"found {n_bytes:,} bytes", allowed))
