@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, get_args
 
 from joulewise.serve import solving
@@ -71,9 +72,21 @@ def _points(subject: Subject) -> dict[str, str]:
     return {str(i): name or "the only one" for i, name in enumerate(names)}
 
 
-def question(subject: Subject, asked: Asked, changes: solving.Changes = ()) -> solving.Asked:
+def question(subject: Subject, asked: Asked, changes: solving.Changes = ()) -> solving.Question:
     """The question about a point of a study."""
-    return solving.Asked(subject.folder, subject.stamp, int(asked[POINT]), changes, subject.desk.allows_code)
+    return question_of(subject, int(asked[POINT]), changes)
+
+
+def question_of(subject: Subject, at: int, changes: solving.Changes = (), trial: int = 0) -> solving.Question:
+    """The question about the point with this number."""
+    allows_code = subject.desk.allows_code
+    return solving.Question(_root_of(subject), subject.folder, subject.stamp, at, changes, allows_code, trial)
+
+
+def _root_of(subject: Subject) -> Path:
+    """The served folder, as far as the place of the study tells it: a study that lies in no folder below it may be it."""
+    above = PurePosixPath(subject.place).parts[1:]
+    return subject.folder.parents[len(above)] if above else subject.folder
 
 
 def point_number(subject: Subject, row: dict[str, Any]) -> int:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from joulewise.serve import solving
 from joulewise.serve.assignments import solves
 from joulewise.serve.board import Board
 from joulewise.serve.front import FrontSide, Row, front_board
-from joulewise.serve.whatif import point_number
+from joulewise.serve.whatif import point_number, question_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,10 +20,7 @@ _OF_CHANCE = ("fuzzy-front", "fuzzy-fronts-compared", "spread-of-points")
 
 def _machines(subject: Subject, run: Row, points: Sequence[int]) -> pl.DataFrame:
     """What follows from the stored assignments."""
-    at = point_number(subject, run)
-    asked = solving.Asked(
-        subject.folder, subject.stamp, at, allows_code=subject.desk.allows_code, trial=int(run["trial"])
-    )
+    asked = question_of(subject, point_number(subject, run), trial=int(run["trial"]))
     return subject.desk.solve(solves.machines, asked, run["run"], tuple(points))
 
 
