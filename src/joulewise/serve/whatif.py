@@ -84,7 +84,7 @@ def question_of(subject: Subject, at: int, changes: solving.Changes = (), trial:
 
 
 def _root_of(subject: Subject) -> Path:
-    """The served folder, as far as the place of the study tells it: a study that lies in no folder below it may be it."""
+    """The served folder as the place of the study tells it: a study in no other folder below it may be all of it."""
     above = PurePosixPath(subject.place).parts[1:]
     return subject.folder.parents[len(above)] if above else subject.folder
 
@@ -95,6 +95,19 @@ def point_number(subject: Subject, row: dict[str, Any]) -> int:
     wanted = {key: row.get(key) for key in study.axes}
     cells = (point.cells() for point in study.points)
     return next(i for i, found in enumerate(cells) if {key: found.get(key) for key in study.axes} == wanted)
+
+
+def first_run(subject: Subject, at: int) -> dict[str, Any]:
+    """The stored run of the first trial of the point with this number; nothing where it has no result."""
+    wanted = subject.study.points[at].cells()
+    runs = subject.records.runs.sort("trial", maintain_order=True).iter_rows(named=True)
+    return next((row for row in runs if all(row[key] == wanted.get(key) for key in subject.study.axes)), {})
+
+
+def trial_told(subject: Subject) -> str:
+    """Which trial of a point is solved again, in words."""
+    n = subject.results.n_trials
+    return "the only trial" if n == 1 else f"the first trial of {n:,}"
 
 
 # --- which settings there are -------------------------------------------------------------------------------------

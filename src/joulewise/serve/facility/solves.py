@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from joulewise.model.facility import Facility
     from joulewise.optimise.facility.whatif import Advice
 
+PLANNER = "configurations"
+"""The method by which plans are made here."""
 MAPS = ("map-of-temperatures", "map-of-powers")
 
 
