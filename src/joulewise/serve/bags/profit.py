@@ -66,7 +66,7 @@ def _wishes(usual: Usual) -> Iterator[Wish]:
         yield Number("idle", "Idle power", "Of what idle machines draw now.", 0.0, 200.0, 1.0, 100.0, "%")
     for i, name in enumerate(usual.machine_types[:_MOST_TYPES]):
         n = (terms.counts or ())[i]
-        yield Number(f"{_COUNT}{i}", f"Machines: {name}", "", 0, max(4, 3 * n), 1, n)
+        yield Number(f"{_COUNT}{i}", f"Machines: {name}", "", 0, max(4, 3 * n), 1, n, is_whole=True)
 
 
 def _cap_wish(usual: Usual) -> Number:
