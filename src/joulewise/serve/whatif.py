@@ -143,18 +143,18 @@ def trial_told(subject: Subject) -> str:
 # --- which settings there are -------------------------------------------------------------------------------------
 
 
-def knobs_of(study: Study, at: int, run: Mapping[str, Any]) -> list[Knob]:
+def knobs_of(study: Study, at: int, taken: Mapping[str, float]) -> list[Knob]:
     """The settings of a point that can be moved: those that the study sweeps come first, then what decides.
 
-    What a run of it took says how far limits can be moved that the study does not have.
+    What its runs took, by the unit at the end of names, says how far limits can be moved that the study does not have.
     """
     point = study.points[at]
     parts = (point.decision, point.supply, point.workload, point.system)
-    found = [knob for part in parts for knob in _of_part(study.kind, part, run)]
+    found = [knob for part in parts for knob in _of_part(study.kind, part, taken)]
     return sorted(found, key=lambda knob: knob.key not in study.axes)
 
 
-def _of_part(kind: Kind, part: Part, run: Mapping[str, Any]) -> Iterator[Knob]:
+def _of_part(kind: Kind, part: Part, taken: Mapping[str, float]) -> Iterator[Knob]:
     from joulewise.study.spec.parameters import hints_of, is_number
 
     owner: type = type(part.parameters)
@@ -167,7 +167,7 @@ def _of_part(kind: Kind, part: Part, run: Mapping[str, Any]) -> Iterator[Knob]:
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
             yield from _knob(part, each.name, hints[each.name], float(value), help_)
         elif value is None and part.section == SUPPLY and each.name in _OPEN:
-            yield from _open_knob(part, each.name, hints[each.name], run)
+            yield from _open_knob(part, each.name, hints[each.name], taken)
 
 
 def _matters(kind: Kind, part: Part, name: str) -> bool:
@@ -193,25 +193,33 @@ def _knob(part: Part, name: str, hint: Any, value: float, text: str) -> Iterator
     low, high = _allowed(hint, wish.low, wish.high, step, size)
     if whole:
         low, high = math.ceil(low), math.floor(high)
-    ends = [_taken(part, name, wish.usual, end, step, size) for end in (low, high)]
-    if ends[0] < ends[1]:
-        yield Knob(key, label, text, *ends, step, wish.usual, unit, size, whole)
+    low, high = (_taken(part, name, wish.usual, end, step, size) for end in (low, high))
+    if low < high:
+        yield Knob(key, label, text, low, high, step, wish.usual, unit, size, whole)
 
 
-def _open_knob(part: Part, name: str, hint: Any, run: Mapping[str, Any]) -> Iterator[Knob]:
-    """A limit that is not set, up to more than a run of the study took; none where that is not known."""
-    taken = [value for key, value in run.items() if "." not in key and key.endswith(name[-2:]) and _is_above_0(value)]
-    if not taken:
+def _open_knob(part: Part, name: str, hint: Any, taken: Mapping[str, float]) -> Iterator[Knob]:
+    """A limit that is not set, up to more than runs of the study took; none where that is not known."""
+    most = taken.get(name[-2:], 0.0)
+    if not 0 < most < math.inf:
         return
-    unit, size, _ = _unit(name, hint, max(taken))
-    high = float(f"{_BEYOND * max(taken) / size:.3g}")
+    unit, size, _ = _unit(name, hint, most)
+    high = float(f"{_BEYOND * most / size:.3g}")
     step = 10.0 ** (math.floor(math.log10(high)) - 2)
     if _takes(part, name, step * size) and _takes(part, name, high * size):
         yield Knob(*_named(part, name, hint), _OPEN_HELP, step, high, step, high, unit, size, is_open=True)
 
 
-def _is_above_0(value: object) -> bool:
-    return isinstance(value, int | float) and 0 < value < math.inf
+def _most_taken(subject: Subject) -> dict[str, float]:
+    """The most power and energy that runs of a study took, by the end of the names of such columns."""
+    runs = subject.records.runs
+    named = {end: [name for name in runs.columns if name.endswith(end) and "." not in name] for end in ("_w", "_j")}
+    values = {end: [value for name in names for value in runs[name].to_list()] for end, names in named.items()}
+    return {end: max(filter(_is_finite, found), default=0.0) for end, found in values.items()}
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def _named(part: Part, name: str, hint: Any) -> tuple[str, str]:
@@ -290,7 +298,7 @@ def _further(subject: Subject, asked: Asked) -> Sequence[Wish]:
 
 def _knobs(subject: Subject, asked: Asked) -> list[Knob]:
     at = int(asked[POINT])
-    return subject.kept(("knobs", at), lambda: knobs_of(subject.study, at, first_run(subject, at)))
+    return subject.kept(("knobs", at), lambda: knobs_of(subject.study, at, _most_taken(subject)))
 
 
 def solve_again(subject: Subject, asked: Asked) -> Answer:
