@@ -6,6 +6,10 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from joulewise.serve import house
 from joulewise.serve.whatif import evenly
 from tests.strategies.served import served
 
@@ -67,3 +71,33 @@ def test_what_is_left_out_is_thinned_evenly() -> None:
     assert evenly(3, 5) == [0, 1, 2]
     assert evenly(9, 3) == [0, 4, 8]
     assert "more settings are not shown" in asked("managed")["lead"]
+
+
+BOARDED = ("facility", "front", "profit", "utility")
+
+
+@cache
+def addresses() -> tuple[str, ...]:
+    """The twins of all boards of some studies."""
+    shelf = served(*BOARDED).app.state.bench.shelf
+    boards = {name: house.boards_of(shelf.subject(name)) for name in BOARDED}
+    return tuple(f"/api/studies/{name}/{board.name}" for name, found in boards.items() for board in found)
+
+
+def test_whatever_a_slider_says_is_answered_or_refused_in_words() -> None:
+    client = served(*BOARDED)
+
+    @settings(deadline=None, max_examples=20)
+    @given(st.data())
+    def check(data: st.DataObject) -> None:
+        address = data.draw(st.sampled_from(addresses()))
+        sliders = [wish for wish in client.get(address).json()["wishes"] if wish["type"] == "number"]
+        moved = (
+            data.draw(st.lists(st.sampled_from(sliders), max_size=2, unique_by=lambda w: w["key"])) if sliders else []
+        )
+        query = {wish["key"]: data.draw(st.floats(wish["low"], wish["high"])) for wish in moved}
+        reply = client.get(f"{address}?{urlencode(query)}")
+        assert reply.status in (200, 422), (address, query, reply.text)
+        assert reply.status == 200 or reply.json()["problems"]
+
+    check()

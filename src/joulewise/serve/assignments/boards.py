@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from joulewise.serve.assignments import solves
 from joulewise.serve.board import Board
-from joulewise.serve.front import FrontSide, Row, front_board
+from joulewise.serve.front import Clock, FrontSide, Row, front_board
 from joulewise.serve.whatif import point_number, question_of
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from joulewise.serve.subject import Subject
 
 _OF_CHANCE = ("fuzzy-front", "fuzzy-fronts-compared", "spread-of-points")
+_CLOCK = Clock("done_s", "When each machine is done", "Done after")
 
 
 def _machines(subject: Subject, run: Row, points: Sequence[int]) -> pl.DataFrame:
@@ -26,7 +27,7 @@ def _machines(subject: Subject, run: Row, points: Sequence[int]) -> pl.DataFrame
 
 BOARDS: tuple[Board, ...] = (
     front_board(
-        FrontSide("utility", "utility", "{:,.4g}".format, "assignments", _machines, _OF_CHANCE),
+        FrontSide("utility", "utility", "{:,.4g}".format, "assignments", _machines, _OF_CHANCE, _CLOCK),
         "utility",
     ),
 )

@@ -45,7 +45,7 @@ def machines(asked: solving.Question, run: str, points: Sequence[int]) -> pl.Dat
                     "machine": np.arange(n),
                     "machine_type": [system.machine_types[at] for at in system.machine_type],
                     "tasks": np.bincount(machine, minlength=n),
-                    "busy_s": last_s,
+                    "done_s": last_s,
                     "energy_j": np.bincount(machine, used_j, n),
                 }
             )
