@@ -87,7 +87,7 @@ def addresses() -> tuple[str, ...]:
 def test_whatever_a_slider_says_is_answered_or_refused_in_words() -> None:
     client = served(*BOARDED)
 
-    @settings(deadline=None, max_examples=20)
+    @settings(deadline=None, max_examples=10)
     @given(st.data())
     def check(data: st.DataObject) -> None:
         address = data.draw(st.sampled_from(addresses()))

@@ -115,7 +115,8 @@ class Number(Wish):
             value = float(text)
         except ValueError:
             value = math.nan
-        if not self.low <= value <= self.high or (self.is_whole and not value.is_integer()):
+        low, high = (float(self.written(end)) for end in (self.low, self.high))
+        if not min(self.low, low) <= value <= max(self.high, high) or (self.is_whole and not value.is_integer()):
             unit, kind = f" {self.unit}" if self.unit else "", "whole number" if self.is_whole else "number"
             allowed = f"must be a {kind} from {self.told(self.low)} to {self.told(self.high)}{unit}"
             raise InputError(Problem(self.key, f"found {text!r}", allowed))
