@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.strategies.asgi import Reply
+from joulewise.errors import InputError
+from joulewise.serve import solving
+from joulewise.serve.whatif import question_of
 from tests.strategies.every_kind import made
 from tests.strategies.served import client_of, say_studied_in
 
@@ -15,14 +17,17 @@ SECRET = "prices nobody may read"
 NAMES = {"beside": "tariff.csv", "above": "../tariff.csv", "by its whole name": "{outside}/tariff.csv"}
 
 
-def asked_of(served: Path, study_folder: Path, tariff: str) -> Reply:
-    """What is answered of results that say that their study was there, and has a tariff."""
+def refusal_of(served: Path, study_folder: Path, tariff: str) -> str:
+    """Why no point is solved of results that say that their study was there, and has a tariff."""
     results = served / "studies" / "profit"
     shutil.copytree(made("profit").folder, results)
     study = results / "study.toml"
     study.write_text(f'{study.read_text()}\n[supply]\ntariff = "{tariff}"\n'.replace("cost_per_kwh = 0.1\n", ""))
     say_studied_in(results, study_folder)
-    return client_of(served).get("/api/studies/studies-profit/what-if")
+    subject = client_of(served).app.state.bench.shelf.subject("studies-profit")
+    with pytest.raises(InputError) as caught:
+        solving.columns_of(question_of(subject, 0))
+    return str(caught.value)
 
 
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
@@ -34,18 +39,16 @@ def test_what_lies_outside_is_refused_whether_it_is_there_or_not(tmp_path: Path,
     if is_there:
         (outside / "tariff.csv").write_text(SECRET)
     study_folder = outside / "deeper" if tariff.startswith("..") else outside
-    reply = asked_of(tmp_path / "served", study_folder, tariff)
-    assert reply.status == 422
-    assert SECRET not in reply.text
-    (problem,) = reply.json()["problems"]
-    assert f"found {tariff!r}; must lie in the folder that is served" in problem
+    told = refusal_of(tmp_path / "served", study_folder, tariff)
+    assert SECRET not in told
+    assert f"found {tariff!r}; must lie in the folder that is served" in told
 
 
 def test_what_lies_inside_is_read(tmp_path: Path) -> None:
     served = tmp_path / "served"
     served.mkdir()
     (served / "tariff.csv").write_text(SECRET)
-    told = asked_of(served, served, "tariff.csv").text
+    told = refusal_of(served, served, "tariff.csv")
     assert "must lie in" not in told
     assert "tariff.csv" in told
 
