@@ -43,6 +43,18 @@ def test_numbers_are_numbers_in_their_range(text: str) -> None:
     assert "cap: found" in problems(("cap", text))[0]
 
 
+def test_the_ends_of_a_slider_are_taken_as_they_are_written() -> None:
+    wish = Number("price", "Price", "", 0.1 + 0.2, 0.7 + 0.1 + 0.1, 0.1, 0.5)
+    for end in (wish.low, wish.high):
+        assert asked((wish,), [("price", wish.written(end))])["price"] == pytest.approx(end)
+
+
+def test_what_is_whole_has_no_fractions() -> None:
+    wish = Number("n", "Machines", "", 0, 9, 1, 3, is_whole=True)
+    with pytest.raises(InputError, match="must be a whole number from 0 to 9"):
+        asked((wish,), [("n", "2.5")])
+
+
 def test_a_key_stands_once_and_values_are_short() -> None:
     assert "stands twice" in problems(("cap", "2"), ("cap", "3"))[0]
     assert "may have 200" in problems(("q", "x" * 201))[0]

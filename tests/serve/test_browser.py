@@ -48,6 +48,36 @@ def test_people_look_move_and_click() -> None:
         assert visitor.troubles == []
 
 
+def test_keys_move_sliders_by_their_steps_and_back_to_what_is_usual() -> None:
+    def value() -> float:
+        return float(slider.input_value())
+
+    with visiting(shelved(*FEW)) as visitor:
+        page = visitor.page
+        visitor.visit("/studies/profit/profit")
+        for key in ("n-0", "price"):
+            slider = page.locator(f'[id="wish-{key}"]')
+            low, high, step, usual = (
+                float(slider.get_attribute(name) or 0) for name in ("min", "max", "data-step", "data-usual")
+            )
+            slider.focus()
+            slider.press("ArrowRight")
+            assert usual < value() <= usual + step
+            slider.press("ArrowDown")
+            assert value() == usual
+            slider.press("ArrowLeft")
+            assert usual - step <= value() < usual
+            slider.press("ArrowUp")
+            assert value() == usual
+            slider.press("PageUp")
+            assert value() == pytest.approx(min(usual + (high - low) / 10, high), abs=2 * step)
+            slider.press("End")
+            assert value() == high
+            slider.press("Home")
+            assert value() == low
+        assert visitor.troubles == []
+
+
 @pytest.mark.thorough("every page of every kind, drawn by a browser as on a laptop and a phone")
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
 def test_every_page_is_drawn_and_open_to_all(width: int, scheme: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import json
 import pickle
 import shutil
 import threading
@@ -19,6 +20,7 @@ from joulewise.serve import server
 from joulewise.serve.app import create_app
 from joulewise.serve.bench import Settings
 from joulewise.serve.desk import Desk, _told
+from joulewise.study.store.store import MARKER
 from tests.strategies.asgi import Client
 from tests.strategies.every_kind import made
 
@@ -40,12 +42,20 @@ def client_of(folder: Path, **settings: Any) -> Client:
 
 @cache
 def shelved(*names: str) -> Path:
-    """A folder with results of these names of `every_kind`, to be read only."""
+    """A folder with results of these names of `every_kind`, beside the files of their studies, to be read only."""
     folder = Path(mkdtemp())
     atexit.register(shutil.rmtree, folder)
     for name in names:
         shutil.copytree(made(name).folder, folder / name)
+        shutil.copy(made(name).folder.parent / "log.swf", folder / name)
+        say_studied_in(folder / name, folder / name)
     return folder
+
+
+def say_studied_in(results: Path, folder: Path) -> None:
+    """Have the marker of results say that the files of their study are in a folder."""
+    marker = results / MARKER
+    marker.write_text(json.dumps({**json.loads(marker.read_text()), "study_folder": str(folder)}))
 
 
 @cache

@@ -91,13 +91,17 @@ class Flag(Wish):
 
 @dataclass(frozen=True)
 class Number(Wish):
-    """A number from `low` to `high` in steps of `step`, in a `unit` that is told beside it; a slider on the page."""
+    """A number from `low` to `high` in steps of `step`, in a `unit` that is told beside it; a slider on the page.
+
+    Between steps it may be too, unless it `is_whole`.
+    """
 
     low: float = 0.0
     high: float = 1.0
     step: float = 0.01
     default: float = 0.0
     unit: str = ""
+    is_whole: bool = False
     form: ClassVar[str] = "number"
 
     @property
@@ -106,14 +110,15 @@ class Number(Wish):
         return self.default
 
     def read(self, text: str) -> float:
-        """The number; it need not lie on a step."""
+        """The number."""
         try:
             value = float(text)
         except ValueError:
             value = math.nan
-        if not self.low <= value <= self.high:
-            unit = f" {self.unit}" if self.unit else ""
-            allowed = f"must be a number from {self.told(self.low)} to {self.told(self.high)}{unit}"
+        low, high = (float(self.written(end)) for end in (self.low, self.high))
+        if not min(self.low, low) <= value <= max(self.high, high) or (self.is_whole and not value.is_integer()):
+            unit, kind = f" {self.unit}" if self.unit else "", "whole number" if self.is_whole else "number"
+            allowed = f"must be a {kind} from {self.told(self.low)} to {self.told(self.high)}{unit}"
             raise InputError(Problem(self.key, f"found {text!r}", allowed))
         return value
 

@@ -17,6 +17,7 @@ from joulewise.serve.answer import Answer, Block, Cell, File, Link, Links, Plot,
 from joulewise.serve.asking import Asked, Choice, Wish
 from joulewise.serve.board import Board
 from joulewise.serve.telling import figure_told
+from joulewise.serve.whatif import evenly
 from joulewise.units import duration, energy
 
 if TYPE_CHECKING:
@@ -36,11 +37,20 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
+class Clock:
+    """A time that is known of each machine: its column, and what stands over it in figures and tables."""
+
+    column: str = "busy_s"
+    title: str = "How long each machine computes"
+    heading: str = "Computing for"
+
+
+@dataclass(frozen=True)
 class FrontSide:
     """What fronts of a system have upright, how that is told, which table has a point's work, and its machines.
 
-    `machines` gives, for a run and some of its points, `point`, `machine`, `machine_type`, `tasks`, `busy_s` (when it
-    is done) and `energy_j`. `figures` are those of the report that say more about chance.
+    `machines` gives, for a run and some of its points, `point`, `machine`, `machine_type`, `tasks`, the time that
+    the `clock` names, and `energy_j`. `figures` are those of the report that say more about chance.
     """
 
     upright: str
@@ -49,6 +59,7 @@ class FrontSide:
     work: str
     machines: Callable[[Subject, Row, Sequence[int]], pl.DataFrame]
     figures: tuple[str, ...] = ()
+    clock: Clock = Clock()
 
 
 def front_board(side: FrontSide, kind: str) -> Board:
@@ -133,7 +144,7 @@ def answer(side: FrontSide, subject: Subject, asked: Asked) -> Answer:
     except InputError as error:
         blocks.append(Sentences([Said("What the machines do cannot be told.", str(error))]))
     else:
-        blocks += _of_machines(chosen, machines)
+        blocks += _of_machines(side.clock, chosen, machines)
     blocks.append(_points_table(chosen))
     if subject.results.study.kind.tables and _has_work(side, subject, asked[RUN]):
         link = f"{subject.address}/front/{TASKS_FILE}{asked.query()}"
@@ -221,7 +232,7 @@ def _plane(side: FrontSide, subject: Subject, asked: Asked, chosen: Sequence[Row
     layers = [
         drawing.line(placed(near), theme.PALETTE[0], strokeWidth=1.6),
         *(_ellipse(row, side, size, y_size, theme.PALETTE[3]) for row in chosen if row.get("sd_energy_j")),
-        drawing.points(placed(points[:_MOST_POINTS]), theme.PALETTE[1], tips),
+        drawing.points(placed([points[i] for i in evenly(len(points), _MOST_POINTS)]), theme.PALETTE[1], tips),
         drawing.points(placed(marked), theme.PALETTE[2], tips, "diamond", 110),
         drawing.labels(named),
         drawing.points(placed(chosen[1:]), theme.PALETTE[4], tips, "square", 190),
@@ -231,6 +242,7 @@ def _plane(side: FrontSide, subject: Subject, asked: Asked, chosen: Sequence[Row
         "The line is the proven bound. The black circle is the chosen point"
         + (", the blue square the other one" if len(chosen) > 1 else "")
         + "; click a point to choose it."
+        + (f" {len(points) - _MOST_POINTS:,} more points are not shown." if len(points) > _MOST_POINTS else "")
         + (" The outline is one standard deviation over fresh samples." if chosen[0].get("sd_energy_j") else "")
     )
     spec = drawing.plane(layers, *titles)
@@ -258,7 +270,7 @@ def _ellipse(row: Row, side: FrontSide, size: float, y_size: float, colour: str)
     return drawing.line(rows, colour, strokeWidth=1.5)
 
 
-def _of_machines(chosen: Sequence[Row], machines: pl.DataFrame) -> Iterator[Block]:
+def _of_machines(clock: Clock, chosen: Sequence[Row], machines: pl.DataFrame) -> Iterator[Block]:
     """When each machine is done and what it uses, in figures and as a table."""
     import polars as pl
 
@@ -269,14 +281,14 @@ def _of_machines(chosen: Sequence[Row], machines: pl.DataFrame) -> Iterator[Bloc
     names = {row["point"]: name for row, name in zip(chosen, ("chosen", "other"))}
     told = machines.with_columns(which=pl.col("point").replace_strict(names, return_dtype=pl.String))
     for column, title, what, of in (
-        ("busy_s", "finishing time", "When each machine is done", time_unit),
+        (clock.column, clock.heading.lower(), clock.title, time_unit),
         ("energy_j", "energy", "What each machine uses", energy_unit),
     ):
         unit, size = of(float(told[column].max() or 1.0))  # type: ignore[arg-type]
         rows = told.select("machine", "machine_type", "tasks", "which", value=pl.col(column) / size).to_dicts()
         caption = f"{what} at the chosen point{' and at the other' if len(chosen) > 1 else ''}, in {unit}."
         yield Plot(f"machines-{column}", what, caption, _bars(rows, f"{title} ({unit})", list(names.values())))
-    yield _machines_table(told)
+    yield _machines_table(clock, told)
 
 
 def _bars(rows: Sequence[Row], title: str, names: Sequence[str]) -> drawing.Spec:
@@ -301,18 +313,18 @@ def _bars(rows: Sequence[Row], title: str, names: Sequence[str]) -> drawing.Spec
     }  # fmt: skip
 
 
-def _machines_table(told: pl.DataFrame) -> Table:
+def _machines_table(clock: Clock, told: pl.DataFrame) -> Table:
     rows = [
         [
             Cell(f"{row['machine']}: {row['machine_type']}", row["machine"]),
             Cell(row["which"], kind="words"),
             Cell(f"{row['tasks']:,}", row["tasks"]),
-            Cell(duration(row["busy_s"]), row["busy_s"]),
+            Cell(duration(row[clock.column]), row[clock.column]),
             Cell(energy(row["energy_j"]), row["energy_j"]),
         ]
         for row in told.sort("machine", "which").iter_rows(named=True)
     ]
-    headings = ["Machine", "Point", "Tasks", "Done after", "Energy"]
+    headings = ["Machine", "Point", "Tasks", clock.heading, "Energy"]
     return Table("Machine by machine", headings, rows, folded=True)
 
 

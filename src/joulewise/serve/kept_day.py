@@ -111,7 +111,7 @@ def _read(subject: Subject, make: Make[Day], what: str, key: Any) -> Seen[Day]:
     return Seen(make(subject.results.tables(key)), row)
 
 
-def _computed(subject: Subject, make: Make[Day], asked: solving.Asked) -> Seen[Day]:
+def _computed(subject: Subject, make: Make[Day], asked: solving.Question) -> Seen[Day]:
     """The day of a point, computed anew; InputError, with what else one can do, where that takes too much."""
     with TemporaryDirectory(prefix="joulewise-") as scratch:
         folder = Path(scratch)

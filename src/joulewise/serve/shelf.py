@@ -69,7 +69,7 @@ class Shelf:
             inner = path.relative_to(root).as_posix() if path != root else root.name
             name = _free(_PLAIN.sub("-", inner).strip("-.") or "study", named)
             kept = before.get(path)
-            named[name] = kept if kept and kept.name == name else Subject(name, inner, path, self.desk)
+            named[name] = kept if kept and kept.name == name else Subject(name, inner, path, root, self.desk)
         return named
 
     def _results(self, root: Path) -> Iterator[Path]:

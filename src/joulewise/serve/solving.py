@@ -8,7 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from joulewise.errors import InputError, Problem, attempt, raise_if_any
+from joulewise.errors import Problem, attempt, raise_if_any
+from joulewise.serve.named import refused
 
 if TYPE_CHECKING:
     from joulewise.study.kinds.case import Outcome
@@ -23,10 +24,11 @@ Changes = tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Which point of which study: its folder, what tells its content, the number of the point, the
-    changes, and the trial."""
+class Question:
+    """Which point of which study: the served folder, that of the study, what tells its content, the number of the
+    point, the changes, and the trial."""
 
+    root: Path
     folder: Path
     stamp: object
     point: int
@@ -35,13 +37,13 @@ class Asked:
     trial: int = 0
 
 
-def columns_of(asked: Asked) -> dict[str, Any]:
+def columns_of(asked: Question) -> dict[str, Any]:
     """The columns of a run of a point with its changes."""
     with tempfile.TemporaryDirectory(prefix="joulewise-") as folder:
         return dict(outcome_of(asked, Path(folder)).columns)
 
 
-def outcome_of(asked: Asked, scratch: Path) -> Outcome:
+def outcome_of(asked: Question, scratch: Path) -> Outcome:
     """What comes out of such a run; what it stores goes into a scratch folder."""
     from joulewise.study.kinds.case import Case
     from joulewise.study.spec.run import Run
@@ -57,11 +59,15 @@ def outcome_of(asked: Asked, scratch: Path) -> Outcome:
     return kind.compute(Case(run, world, decision, Store(scratch)))
 
 
-def point_of(asked: Asked) -> tuple[Study, Point]:
-    """The study, and the point with its changes; InputError for those that its parameters refuse."""
+def point_of(asked: Question) -> tuple[Study, Point]:
+    """The study, and the point with its changes; InputError for what it may not name, and for
+    changes that its parameters refuse."""
     study = _study(asked.folder, asked.stamp)
     point = study.points[asked.point]
-    _refuse_code(point, allows_code=asked.allows_code)
+    file = study.folder / study.file_name
+    raise_if_any(
+        problem for part in point.parts for problem in refused(part, file, asked.root, allows_code=asked.allows_code)
+    )
     return study, changed_point(point, asked.changes)
 
 
@@ -80,15 +86,7 @@ def _changed(part: Part, changes: Changes) -> Part:
     return replace(part, parameters=replace(part.parameters, **new)) if new.keys() & names else part
 
 
-def _refuse_code(point: Point, *, allows_code: bool) -> None:
-    """InputError where a point runs code of a file, and that is not allowed."""
-    code = [text for part in point.parts for _, text in part.code()]
-    if code and not allows_code:
-        advice = "start the workbench with --allow-code to run it"
-        raise InputError(Problem("the study", f"names code in {code[0]!r}", "is not run here", advice))
-
-
-def world_of(asked: Asked, parts: WorldParts) -> Any:
+def world_of(asked: Question, parts: WorldParts) -> Any:
     """The world of a trial, kept for the next question."""
     return _world(asked.folder, asked.stamp, parts, asked.trial)
 
@@ -108,7 +106,7 @@ def _world(folder: Path, stamp: object, parts: WorldParts, trial: int) -> Any:
     return study.kind.build_world(parts, Draw(study.heading.seed, trial, study.folder))
 
 
-def tables_into(asked: Asked, folder: Path) -> dict[str, Any]:
+def tables_into(asked: Question, folder: Path) -> dict[str, Any]:
     """The columns of such a run; its detail tables are written into a folder, each as `NAME.parquet`."""
     with tempfile.TemporaryDirectory(prefix="joulewise-") as scratch:
         outcome = outcome_of(asked, Path(scratch))

@@ -57,8 +57,8 @@ class _Made:
 
 @dataclass
 class Subject:
-    """One results folder: its `name` in addresses, its `place` below the folder of the workbench, where it is, and
-    the desk that solves for it.
+    """One results folder: its `name` in addresses, its `place` below the folder of the workbench, where it is and that
+    is, and the desk that solves for it.
 
     What is read of it is kept until its files change. Everything that reads raises InputError where the folder is
     broken, has vanished, or is being written.
@@ -67,6 +67,7 @@ class Subject:
     name: str
     place: str
     folder: Path
+    root: Path
     desk: Desk = field(repr=False)
     _kept: dict[Any, _Made] = field(default_factory=dict, init=False, repr=False)
     _stamp: _Stamp = field(default=(), init=False, repr=False)

@@ -13,13 +13,14 @@ Rule = tuple[str, bool, str]
 """A field's name, whether its value is acceptable, and what is allowed."""
 
 
-def explained(default: Any, text: str, *, file: bool = False, late: bool = False) -> Any:
+def explained(default: Any, text: str, *, file: bool = False, late: bool = False, search: bool = False) -> Any:
     """A dataclass field with a default and the words that schemas and the reference show.
 
     `file` marks the name of a file, whose content belongs to what the parameters determine. `late` marks a field that
     came after results had been stored: at its default it is no part of their keys, so that they are found again.
+    `search` marks a field that says how long or how well something is searched for, and not what.
     """
-    return field(default=default, metadata={"help": text, "file": file, "late": late})
+    return field(default=default, metadata={"help": text, "file": file, "late": late, "search": search})
 
 
 def broken_rules(prefix: str, parameters: object, rules: Iterable[Rule]) -> Iterator[Problem]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def machines(asked: solving.Asked, run: str, points: Sequence[int]) -> pl.DataFrame:
+def machines(asked: solving.Question, run: str, points: Sequence[int]) -> pl.DataFrame:
     """When each machine is done, with how many tasks, and what energy it uses, at some points of the front of a run."""
     import polars as pl
 
@@ -45,7 +45,7 @@ def machines(asked: solving.Asked, run: str, points: Sequence[int]) -> pl.DataFr
                     "machine": np.arange(n),
                     "machine_type": [system.machine_types[at] for at in system.machine_type],
                     "tasks": np.bincount(machine, minlength=n),
-                    "busy_s": last_s,
+                    "done_s": last_s,
                     "energy_j": np.bincount(machine, used_j, n),
                 }
             )

@@ -15,7 +15,7 @@ from joulewise.serve.asking import Asked, Number, Wish, around
 from joulewise.serve.bags import solves
 from joulewise.serve.bags.solves import Earned, Terms, Usual
 from joulewise.serve.board import Board
-from joulewise.serve.whatif import POINT, point_wish, question
+from joulewise.serve.whatif import POINT, point_wish, question, trial_told
 from joulewise.units import duration, energy, power
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _wishes(usual: Usual) -> Iterator[Wish]:
         yield Number("idle", "Idle power", "Of what idle machines draw now.", 0.0, 200.0, 1.0, 100.0, "%")
     for i, name in enumerate(usual.machine_types[:_MOST_TYPES]):
         n = (terms.counts or ())[i]
-        yield Number(f"{_COUNT}{i}", f"Machines: {name}", "", 0, max(4, 3 * n), 1, n)
+        yield Number(f"{_COUNT}{i}", f"Machines: {name}", "", 0, max(4, 3 * n), 1, n, is_whole=True)
 
 
 def _cap_wish(usual: Usual) -> Number:
@@ -75,7 +75,8 @@ def _cap_wish(usual: Usual) -> Number:
     cap_kw = None if usual.terms.cap_w is None else 1e-3 * usual.terms.cap_w
     most = float(f"{1.2 * max(full_kw, cap_kw or 0.0):.3g}")
     help_ = "On average over the bag." + ("" if cap_kw else " At the right end there is none.")
-    return Number(_CAP, "Power cap", help_, 0.0, most, 10.0 ** (math.floor(math.log10(most)) - 2), cap_kw or most, "kW")
+    step = 10.0 ** (math.floor(math.log10(most)) - 2)
+    return Number(_CAP, "Power cap", help_, min(step, cap_kw or step), most, step, cap_kw or most, "kW")
 
 
 # --- what is moved --------------------------------------------------------------------------------------------------
@@ -140,13 +141,23 @@ def answer(subject: Subject, asked: Asked) -> Answer:
     before, after, *apart = subject.desk.solve(solves.earned_by, about, (Terms(), _together(usual, moves), *alone))
     if isinstance(before, InputError):
         raise before
-    title = f"Profit: {subject.title}"
+    title, trial = f"Profit: {subject.title}", trial_told(subject)
+    lead = f"The bag of {trial}, scheduled again at every move.{_left_out(usual)}"
+    heading = f"In the study ({trial.removeprefix('the ')})"
     if isinstance(after, InputError):
         lines = [Said("No schedule is possible with that.", str(after))]
-        return Answer(title, [Sentences(lines), *_told_of(before, before, usual)])
+        return Answer(title, [Sentences(lines), _compared([(heading, before)])], lead)
     effects = [_effect(before, move, found) for move, found in zip(moves, apart)]
-    lines = [_headline(before, after, moves), Said(after.sentence), *_reasons(before, after, moves, effects)]
-    return Answer(title, [Sentences(lines), *_told_of(before, after, usual)])
+    lines = [_headline(before, after, moves, trial), Said(after.sentence), *_reasons(before, after, moves, effects)]
+    compared = _compared([(heading, before), ("As asked", after)])
+    blocks: list[Block] = [Sentences(lines), _facts(after), _plot(before, after), compared, *_machines(after, usual)]
+    return Answer(title, blocks, lead)
+
+
+def _left_out(usual: Usual) -> str:
+    """That some machine types cannot be moved, where there are very many."""
+    n = len(usual.machine_types) - _MOST_TYPES
+    return f" {n:,} more machine types have no slider." if n > 0 else ""
 
 
 def _effect(before: Earned, move: Move, found: Earned | InputError) -> str:
@@ -158,6 +169,8 @@ def _effect(before: Earned, move: Move, found: Earned | InputError) -> str:
 
 def _change(was: float, now: float) -> str:
     """A change in percent, in words."""
+    if not math.isfinite(was) or not math.isfinite(now):
+        return MISSING
     if was == now:
         return "no change"
     if was == 0:
@@ -166,16 +179,25 @@ def _change(was: float, now: float) -> str:
     return "no change" if abs(percent) < _SAME_PERCENT else f"{percent:+.1f} %".replace("-", "\N{MINUS SIGN}")
 
 
-def _headline(before: Earned, after: Earned, moves: Sequence[Move]) -> Said:
+def _headline(before: Earned, after: Earned, moves: Sequence[Move], trial: str) -> Said:
     if not moves:
-        return Said(f"The most profit is {after.profit_per_s:.4g} per second; {_bound_told(after)}.", "Move a term.")
+        return Said(f"{_most_told(after)} in {trial}; {_bound_told(after)}.", "Move a term.")
+    change = _change(before.profit_per_s, after.profit_per_s)
     lead = f"The most profit goes from {before.profit_per_s:.4g} to {after.profit_per_s:.4g} per second"
-    return Said(f"{lead} ({_change(before.profit_per_s, after.profit_per_s)}); {_bound_told(after)}.")
+    unrun = "" if after.runs else " (the bag is not run)"
+    return Said(f"{lead} ({change}) in {trial}{unrun}; {_bound_told(after)}.")
+
+
+def _most_told(found: Earned) -> str:
+    return f"The most profit is {found.profit_per_s:.4g} per second{'' if found.runs else ' (the bag is not run)'}"
 
 
 def _bound_told(found: Earned) -> str:
+    """What is proven: of every schedule, or, where nothing runs, of those that would."""
     if not math.isfinite(found.bound_per_s):
         return "no schedule keeps the limits"
+    if not found.runs:
+        return f"a schedule that runs it would earn at most {found.bound_per_s:.4g}"
     gap = f", {100 * found.gap:.2g} % more" if math.isfinite(found.gap) else ""
     return f"no schedule earns more than {found.bound_per_s:.4g}{gap}"
 
@@ -184,7 +206,7 @@ def _reasons(before: Earned, after: Earned, moves: Sequence[Move], alone: Sequen
     """Why the profit changed: income and cost of energy, the schedule that is best now, and the limits that bind."""
     if not moves:
         return
-    because = f"Because of {moves[0].words}." if len(moves) == 1 else f"Because of: {'; '.join(alone)}."
+    told = f"With {moves[0].words}." if len(moves) == 1 else f"With {'; '.join(alone)}."
     if before.runs and after.runs:
         parts = [
             f"income per second {_change(before.income_per_s, after.income_per_s)}",
@@ -192,56 +214,70 @@ def _reasons(before: Earned, after: Earned, moves: Sequence[Move], alone: Sequen
             f"makespan {_change(before.makespan_s, after.makespan_s)}",
             f"energy {_change(before.energy_j, after.energy_j)}",
         ]
-        because += f" What is best now has: {', '.join(parts)}."
+        told += f" What is best now has: {', '.join(parts)}."
     if after.runs and after.mean_power_w >= _BINDS * after.cap_w:
-        because += " The power cap binds."
-    yield Said("Why", because)
-
-
-def _told_of(before: Earned, after: Earned, usual: Usual) -> list[Block]:
-    return [_facts(after), _plot(before, after), _compared(before, after), _machines(after, usual)]
+        told += " The power cap binds."
+    yield Said("What changed", told)
 
 
 def _facts(found: Earned) -> Facts:
-    gap = f"{100 * found.gap:.3g} %" if math.isfinite(found.gap) else MISSING
-    return Facts(
-        [
-            ("Verdict", found.verdict),
-            ("Profit per second", f"{found.profit_per_s:.4g}"),
-            ("Proven bound", f"{found.bound_per_s:.4g}"),
-            ("Gap", gap),
-            ("Energy", energy(found.energy_j)),
-            ("Makespan", duration(found.makespan_s)),
-            ("Mean power", power(found.mean_power_w)),
-        ]
-    )
+    known = [(title, _cell(name, getattr(found, name)).text) for title, name in _rows([found])]
+    return Facts([("Verdict", found.verdict), *known])
 
 
-_ROWS = (
-    ("Profit per second", "profit_per_s"), ("Proven bound on it", "bound_per_s"), ("Income per second", "income_per_s"),
+_Rows = tuple[tuple[str, str], ...]
+_OF_ALL: _Rows = (("Profit per second", "profit_per_s"),)
+_OF_RUNNING: _Rows = (
+    ("Proven bound on it", "bound_per_s"), ("Gap", "gap"), ("Income per second", "income_per_s"),
     ("Cost of energy per second", "energy_cost_per_s"), ("Energy", "energy_j"), ("Makespan", "makespan_s"),
     ("Waiting on purpose", "wait_s"), ("Mean power", "mean_power_w"),
 )  # fmt: skip
+_OF_STANDING: _Rows = (("Proven bound on running it", "bound_per_s"),)
 _FORMS = {"_j": energy, "_s": duration, "_w": power}
 
 
-def _compared(before: Earned, after: Earned) -> Table:
+def _rows(every: Sequence[Earned]) -> _Rows:
+    """What there is to tell: a bag that is not run has a bound on what running it would earn, and no schedule."""
+    of_running = _OF_RUNNING if any(found.runs for found in every) else ()
+    return (*_OF_ALL, *of_running, *(() if all(found.runs for found in every) else _OF_STANDING))
+
+
+def _value(found: Earned, title: str, name: str) -> float:
+    """A value of a row; NaN where the row is not of what was found."""
+    is_of = (title, name) in (*_OF_ALL, *(_OF_RUNNING if found.runs else _OF_STANDING))
+    return getattr(found, name) if is_of else math.nan
+
+
+def _cell(name: str, value: float) -> Cell:
+    if not math.isfinite(value):
+        return Cell(MISSING)
+    if name == "gap":
+        return Cell(f"{100 * value:.3g} %", value)
+    return Cell(f"{value:.6g}" if name.endswith("_per_s") else _FORMS[name[-2:]](value), value)
+
+
+def _compared(every: Sequence[tuple[str, Earned]]) -> Table:
+    """What each comes to, and the change where there are two."""
     rows = []
-    for title, name in _ROWS:
-        was, now = getattr(before, name), getattr(after, name)
-        is_rate = name.endswith("_per_s")
-        form = (lambda value: f"{value:.6g}") if is_rate else _FORMS[name[-2:]]
-        rows.append([Cell(title), Cell(form(was), was), Cell(form(now), now), Cell(_change(was, now))])
-    return Table("As in the study, and as asked", ["What", "In the study", "As asked", "Change"], rows)
+    for title, name in _rows([found for _, found in every]):
+        values = [_value(found, title, name) for _, found in every]
+        changes = [Cell(_change(values[0], values[1]))] if len(values) > 1 else []
+        rows.append([Cell(title), *(_cell(name, value) for value in values), *changes])
+    changed = ["Change"] if len(every) > 1 else []
+    caption = "As in the study, and as asked" if len(every) > 1 else "As in the study"
+    return Table(caption, ["What", *(heading for heading, _ in every), *changed], rows)
 
 
-def _machines(found: Earned, usual: Usual) -> Table:
+def _machines(found: Earned, usual: Usual) -> Iterator[Table]:
+    """What the machines do, where the bag is run."""
+    if not found.runs:
+        return
     rows = [
         [Cell(name), Cell(f"{tasks:,}", tasks), Cell(f"{100 * busy:.0f} %", 100 * busy)]
         for name, tasks, busy in zip(usual.machine_types, found.tasks, found.busy, strict=True)
     ]
     headings = ["Machine type", "Tasks", "Computing, of the makespan"]
-    return Table("What the machines do, as asked", headings, rows, folded=True)
+    yield Table("What the machines do, as asked", headings, rows, folded=True)
 
 
 def _plot(before: Earned, after: Earned) -> Plot:
@@ -255,13 +291,13 @@ def _plot(before: Earned, after: Earned) -> Plot:
         return [{"x": e / size_j, "y": s / size_s, "i": i} for i, (e, s) in enumerate(known)]
 
     tips = {"x": f"energy ({unit_j})", "y": f"makespan ({unit_s})"}
-    found = [(f.energy_j, f.makespan_s) for f in (before, after) if f.runs]
+    was, now = ([(found.energy_j, found.makespan_s)] if found.runs else [] for found in (before, after))
     layers = [
         drawing.line(rows(before.front), theme.NOTHING, strokeWidth=1.5),
         drawing.line(rows(after.front), theme.PALETTE[0], strokeWidth=2),
-        drawing.points(rows(found[:1]), theme.MUTED, tips, "diamond", 70),
+        drawing.points(rows(was), theme.MUTED, tips, "diamond", 70),
         drawing.points(rows([after.optimum]), theme.PALETTE[2], tips, "square", 80),
-        drawing.points(rows(found[1:]), theme.PALETTE[1], tips, "diamond", 90),
+        drawing.points(rows(now), theme.PALETTE[1], tips, "diamond", 90),
     ]
     caption = (
         "No schedule lies below or left of the line, the proven bound: grey in the study, blue as asked. The orange "

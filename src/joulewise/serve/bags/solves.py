@@ -80,7 +80,7 @@ class Earned:
         return self.makespan_s > 0
 
 
-def usual(asked: solving.Asked) -> Usual:
+def usual(asked: solving.Question) -> Usual:
     """The terms of a point of a study."""
     world = _world(asked)[0]
     system, market = world.bag.system, _market(asked)
@@ -97,12 +97,12 @@ def usual(asked: solving.Asked) -> Usual:
     )
 
 
-def earned_by(asked: solving.Asked, every: tuple[Terms, ...]) -> tuple[Earned | InputError, ...]:
+def earned_by(asked: solving.Question, every: tuple[Terms, ...]) -> tuple[Earned | InputError, ...]:
     """The most profit under each of several terms, or why there is none; asked at once, to wait once."""
     return tuple(_tried(asked, terms) for terms in every)
 
 
-def _tried(asked: solving.Asked, terms: Terms) -> Earned | InputError:
+def _tried(asked: solving.Question, terms: Terms) -> Earned | InputError:
     try:
         return earned(asked, terms)
     except InputError as error:
@@ -110,7 +110,7 @@ def _tried(asked: solving.Asked, terms: Terms) -> Earned | InputError:
 
 
 @lru_cache(maxsize=256)
-def earned(asked: solving.Asked, terms: Terms) -> Earned:
+def earned(asked: solving.Question, terms: Terms) -> Earned:
     """The most profit of a point of a study under other terms; InputError where there is no such bag or market."""
     from joulewise.optimise.bags.profit import most_profit, profit_sweep
 
@@ -160,13 +160,13 @@ def _changed(market: Market, terms: Terms) -> Market:
     return dataclasses.replace(market, **{name: value for name, value in new.items() if value is not None})
 
 
-def _world(asked: solving.Asked) -> tuple[BagWorld, ProfitParameters]:
+def _world(asked: solving.Question) -> tuple[BagWorld, ProfitParameters]:
     _, point = solving.point_of(asked)
     return solving.world_of(asked, point.world), point.decision.parameters
 
 
 @lru_cache(maxsize=32)
-def _market(asked: solving.Asked) -> Market:
+def _market(asked: solving.Question) -> Market:
     from joulewise.study.bags.profit import market_of
 
     world, p = _world(asked)
@@ -174,7 +174,7 @@ def _market(asked: solving.Asked) -> Market:
 
 
 @lru_cache(maxsize=64)
-def _front(asked: solving.Asked, counts: tuple[int, ...] | None, idle: float) -> tuple[Bag, BoundFront]:
+def _front(asked: solving.Question, counts: tuple[int, ...] | None, idle: float) -> tuple[Bag, BoundFront]:
     """The bag with other machines, and its bound."""
     from joulewise.optimise.bags.bound import bound_front
 

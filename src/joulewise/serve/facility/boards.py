@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from joulewise.errors import InputError
+from joulewise.present.formats import MISSING
 from joulewise.serve.answer import Answer, Block, Cell, Facts, Plot, Said, Sentences, Table
 from joulewise.serve.asking import Asked, Choice, Number, Wish, around
 from joulewise.serve.board import Board
 from joulewise.serve.facility import solves
-from joulewise.serve.facility.solves import Limits, Planned, Site
-from joulewise.serve.whatif import POINT, point_wish, question
+from joulewise.serve.facility.solves import PLANNER, Limits, Planned, Site
+from joulewise.serve.whatif import POINT, first_run, point_wish, question, trial_told
+from joulewise.study.facility.methods import METHODS
 from joulewise.units import power
 
 if TYPE_CHECKING:
@@ -49,19 +52,50 @@ def _limits(asked: Asked) -> Limits:
     )
 
 
+@dataclass(frozen=True)
+class Told:
+    """What the page says of its plans: the trial that they are of, and what the study has for the point, if another
+    method than that of the page made it."""
+
+    trial: str
+    method: str = ""
+    stored: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def heading(self) -> str:
+        """What the plan under the limits of the study is called in tables."""
+        whose = "Plan of this page" if self.method else "In the study"
+        return f"{whose} ({self.trial.removeprefix('the ')})"
+
+    @property
+    def lines(self) -> Iterator[Said]:
+        """What is said where the plans of the page are no plans of the study."""
+        if self.method:
+            percent = self.stored.get("crr_percent")
+            earned = "has no result" if percent is None else f"earned {percent:.2f} % of all reward"
+            lead = f"In the study, {self.method} {earned} in {self.trial}."
+            yield Said(lead, f"This page plans by {METHODS[PLANNER].title}, whatever the method of the study.")
+
+
+def _told(subject: Subject, asked: Asked) -> Told:
+    at, trial = int(asked[POINT]), trial_told(subject)
+    method = subject.study.points[at].decision.parameters.method
+    return Told(trial) if method == PLANNER else Told(trial, METHODS[method].title, first_run(subject, at))
+
+
 def answer(subject: Subject, asked: Asked) -> Answer:
     """The best plan under the limits that are asked for, beside that under those of the study."""
-    about, limits = question(subject, asked), _limits(asked)
+    about, limits, told = question(subject, asked), _limits(asked), _told(subject, asked)
     before = subject.desk.solve(solves.planned, about, Limits())
-    title = f"Facility: {subject.title}"
+    title, lead = f"Facility: {subject.title}", f"The room of {told.trial}, planned by {METHODS[PLANNER].title}."
     try:
         after = subject.desk.solve(solves.planned, about, limits) if limits != Limits() else before
     except InputError as error:
-        lines = [Said("No plan keeps these limits.", str(error)), Said("As in the study", before.sentence)]
-        return Answer(title, [Sentences(lines), *_shown(before, before)])
+        lines = [Said("No plan keeps these limits.", str(error)), *told.lines]
+        return Answer(title, [Sentences(lines), _compared([(told.heading, before)], told)], lead)
     moved = list(_moved(asked))
-    lines = [_headline(before, after, moved), Said("What to set", after.sentence), *_worth(after)]
-    return Answer(title, [Sentences(lines), *_shown(before, after)])
+    lines = [_headline(before, after, moved, told), *told.lines, Said("What to set", after.sentence), *_worth(after)]
+    return Answer(title, [Sentences(lines), *_shown(before, after, told)], lead)
 
 
 def _moved(asked: Asked) -> Iterator[str]:
@@ -77,17 +111,17 @@ def _moved(asked: Asked) -> Iterator[str]:
             yield f"{wish.label[:1].lower()}{wish.label[1:]} {value:.4g}{unit} instead of {wish.usual:.4g}{unit}"
 
 
-def _headline(before: Planned, after: Planned, moved: Sequence[str]) -> Said:
-    row = after.row
+def _headline(before: Planned, after: Planned, moved: Sequence[str], about: Told) -> Said:
+    row, of = after.row, f"of all reward in {about.trial}"
     proven = f"no plan earns more than {row['bound_percent']:.2f} % (gap {row['gap_percent']:.2g} %)"
     if not moved:
-        return Said(f"The plan earns {row['crr_percent']:.2f} % of all reward; {proven}.", "Move a limit.")
+        return Said(f"The plan earns {row['crr_percent']:.2f} % {of}; {proven}.", "Move a limit.")
     change = 100 * (after.reward_per_s / before.reward_per_s - 1) if before.reward_per_s > 0 else math.nan
     told = (
         f"{abs(change):.1f} % {'more' if change > 0 else 'less'} reward" if abs(change) >= 0.05 else "the same reward"
     )
-    lead = f"The plan earns {told}: {row['crr_percent']:.2f} % of all that comes; {proven}."
-    return Said(lead, f"Because of {'; '.join(moved)}.{_binding(after)}")
+    lead = f"The plan earns {told}: {row['crr_percent']:.2f} % {of}; {proven}."
+    return Said(lead, f"With {'; '.join(moved)}.{_binding(after)}")
 
 
 def _binding(found: Planned) -> str:
@@ -103,7 +137,7 @@ def _worth(found: Planned) -> Iterator[Said]:
     yield Said(f"The next {'kilowatt' if unit == 'kW' and by == 1 else f'{by:g} {unit} of {name}'} is worth {worth}.")
 
 
-def _shown(before: Planned, after: Planned) -> list[Block]:
+def _shown(before: Planned, after: Planned, told: Told) -> list[Block]:
     row = after.row
     facts = Facts(
         [
@@ -117,10 +151,11 @@ def _shown(before: Planned, after: Planned) -> list[Block]:
         ]
     )
     maps = [Plot(each.name, each.title, each.caption, each.spec) for each in after.maps]
-    return [facts, *maps[:1], _units(before, after), _eased(after), *maps[1:], _compared(before, after)]
+    compared = _compared([(told.heading, before), ("As asked", after)], told)
+    return [facts, *maps[:1], _units(before, after, told), _eased(after), *maps[1:], compared]
 
 
-def _units(before: Planned, after: Planned) -> Table:
+def _units(before: Planned, after: Planned, told: Told) -> Table:
     own = {unit.name: unit.supply_c for unit in before.units}
     rows = [
         [
@@ -132,7 +167,7 @@ def _units(before: Planned, after: Planned) -> Table:
         ]
         for unit in after.units
     ]
-    return Table("What to set", ["Unit", "In the study", "As asked", "May be", "Draws"], rows)
+    return Table("What to set", ["Unit", told.heading, "As asked", "May be", "Draws"], rows)
 
 
 def _eased(found: Planned) -> Table:
@@ -154,10 +189,17 @@ _ROWS = (
 )  # fmt: skip
 
 
-def _compared(before: Planned, after: Planned) -> Table:
-    rows = [[Cell(title), *(Cell(f"{each.row[name]:,.5g}", each.row[name]) for each in (before, after))]
-            for title, name in _ROWS]  # fmt: skip
-    return Table("As in the study, and as asked", ["What", "In the study", "As asked"], rows, folded=True)
+def _compared(plans: Sequence[tuple[str, Planned]], told: Told) -> Table:
+    """What plans come to, beside what is stored of the point where another method made it."""
+    stored = [(f"In the study: {told.method}", told.stored)] if told.method else []
+    columns = [*stored, *((heading, plan.row) for heading, plan in plans)]
+    rows = [[Cell(title), *(_cell(row.get(name)) for _, row in columns)] for title, name in _ROWS]
+    caption = "As in the study, and as asked" if len(plans) > 1 else "As in the study"
+    return Table(caption, ["What", *(heading for heading, _ in columns)], rows, folded=len(plans) > 1)
+
+
+def _cell(value: float | None) -> Cell:
+    return Cell(MISSING if value is None else f"{value:,.5g}", value)
 
 
 BOARDS: tuple[Board, ...] = (

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from joulewise.model.facility import Facility
     from joulewise.optimise.facility.whatif import Advice
 
+PLANNER = "configurations"
+"""The method by which plans are made here."""
 MAPS = ("map-of-temperatures", "map-of-powers")
 
 
@@ -75,14 +77,14 @@ class Planned:
     eased: tuple[tuple[str, float, str, float, float], ...]
 
 
-def site(asked: solving.Asked) -> Site:
+def site(asked: solving.Question) -> Site:
     """The facility of a point of a study."""
     facility = _facility(asked)
     return Site(facility.cap_w, tuple(facility.room.crac_names), facility.n_nodes)
 
 
 @lru_cache(maxsize=64)
-def planned(asked: solving.Asked, limits: Limits) -> Planned:
+def planned(asked: solving.Question, limits: Limits) -> Planned:
     """The facility of a point planned under other limits; InputError where they leave no plan."""
     from joulewise.optimise.facility.whatif import advise_facility
 
@@ -99,13 +101,13 @@ def planned(asked: solving.Asked, limits: Limits) -> Planned:
     )
 
 
-def _facility(asked: solving.Asked) -> Facility:
+def _facility(asked: solving.Question) -> Facility:
     _, point = solving.point_of(asked)
     facility: Facility = solving.world_of(asked, point.world).facility
     return facility
 
 
-def _gap(asked: solving.Asked) -> float:
+def _gap(asked: solving.Question) -> float:
     _, point = solving.point_of(asked)
     return float(point.decision.parameters.gap)
 

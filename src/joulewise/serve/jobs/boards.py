@@ -2,46 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 from joulewise.serve.board import Board
-
-if TYPE_CHECKING:
-    from joulewise.serve.answer import Answer
-    from joulewise.serve.asking import Asked, Wish
-    from joulewise.serve.subject import Subject
-
-_TRACES = "job_traces"
+from joulewise.serve.day_board import Pages, day_board
 
 
-def _wishes(subject: Subject) -> Sequence[Wish]:
-    from joulewise.serve.kept_day import wishes
+def _pages() -> Pages:
+    from joulewise.serve.jobs.day_page import day_page, day_wishes
 
-    return wishes(subject, _TRACES)
-
-
-def _further(subject: Subject, asked: Asked) -> Sequence[Wish]:
-    from joulewise.serve.jobs.day_page import day_wishes
-
-    return day_wishes(subject, asked)
+    return day_wishes, day_page
 
 
-def _day(subject: Subject, asked: Asked) -> Answer:
-    from joulewise.serve.jobs.day_page import day_page
-
-    return day_page(subject, asked)
-
-
-DAY = Board(
-    "day",
-    "Day",
+DAY = day_board(
+    _pages,
     "What a scheduler ran on which nodes, what waited and how it was slowed down, as close as one likes to look.",
-    lambda subject: {"jobs", _TRACES, "clusters"} <= set(subject.study.kind.tables),
-    _day,
-    _wishes,
-    _further,
-    is_live=True,
+    "job_traces",
+    "jobs",
+    "clusters",
 )
 
 BOARDS: tuple[Board, ...] = (DAY,)

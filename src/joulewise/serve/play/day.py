@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -121,18 +121,20 @@ def played(setting: Setting) -> Played:
     return Played({title: columns for title, (columns, _) in runs.items()}, plots)
 
 
-@lru_cache(maxsize=64)
-def _proofs(world_key: str, bound: str) -> list[Mapping[str, Any]]:
-    """The proof of a world's bound that was found before, if it was: most moves leave the world as it is."""
-    del world_key, bound
-    return []
+_PROOFS: OrderedDict[tuple[str, str], Mapping[str, Any]] = OrderedDict()
+"""Proofs of bounds that were found before, by world and bound: most moves leave the world as it is."""
+_MOST_PROOFS = 64
 
 
 def _lend_proof(store: Store, world_key: str, bound: str) -> None:
-    for proof in _proofs(world_key, bound):
+    proof = _PROOFS.get((world_key, bound))
+    if proof is not None:
         store.write_proof(world_key, bound, proof)
 
 
 def _keep_proof(store: Store, world_key: str, bound: str) -> None:
     found = store.read_proof(world_key, bound, lambda proof: proof)
-    _proofs(world_key, bound)[:] = [found] if found is not None else []
+    if found is not None:
+        _PROOFS[world_key, bound] = found
+    if len(_PROOFS) > _MOST_PROOFS:
+        _PROOFS.popitem(last=False)

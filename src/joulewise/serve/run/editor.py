@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from joulewise.errors import InputError, Problem, raise_if_any
+from joulewise.serve.named import refused
 from joulewise.serve.run.lines import Lines
 from joulewise.study.parsing.file import parse_study
 from joulewise.study.parsing.study import Study
-from joulewise.study.spec.parts import Part
 from joulewise.units import count
 
 PROBLEM, WARNING = "problem", "warning"
@@ -83,7 +82,7 @@ def read_served(text: str, file: Path, root: Path, *, allows_code: bool) -> Stud
     """
     from joulewise.present.gallery import check_choice
 
-    judge = partial(_refused, file=file, root=root, allows_code=allows_code)
+    judge = partial(refused, file=file, root=root, allows_code=allows_code)
     study = parse_study(text, file.name, file.parent, check_inputs=True, judge=judge)
     check_choice(study)
     return study
@@ -98,25 +97,6 @@ def results_folder(study: Study, root: Path) -> Path:
         advice = "replace the link by a folder"
         raise InputError(Problem(str(default_folder(study)), "leads out of the folder that is served", advice=advice))
     return folder
-
-
-def _refused(part: Part, file: Path, root: Path, *, allows_code: bool) -> Iterator[Problem]:
-    """What a section names that it may not: Python, and files that lie outside of the served folder."""
-    codes = {} if allows_code else dict(part.code())
-    for field, spec in codes.items():
-        where, advice = f"{file.name}: {part.section}.{field}", "start the workbench with --allow-code"
-        yield Problem(where, f"found {spec!r}", "Python files are not run here", advice)
-    for field, name in part.files():
-        if field not in codes and not _lies_in(file.parent / name, root):
-            where = f"{file.name}: {part.section}.{field}"
-            yield Problem(where, f"found {name!r}", "must lie in the folder that is served")
-
-
-def _lies_in(path: Path, root: Path) -> bool:
-    try:
-        return path.resolve().is_relative_to(root.resolve())
-    except (OSError, RuntimeError, ValueError):  # a name with a zero in it, links in a circle
-        return False
 
 
 def _costs(study: Study, folder: Path, root: Path) -> tuple[tuple[str, str], ...]:

@@ -78,14 +78,52 @@ function query(form) {
   return new URLSearchParams(told);
 }
 
-/** Keep a slider on its steps and tell its value beside it. */
+/** Keep a slider on its stops, which are its steps, its ends and what is usual, and tell its value beside it. */
 function tell(input) {
-  const step = Number(input.dataset.step) || 1, low = Number(input.min);
-  const value = Number((low + Math.round((input.value - low) / step) * step).toPrecision(12));
-  input.value = Math.min(value, Number(input.max));
+  const { low, high, step, usual } = scaleOf(input), value = Number(input.value);
+  const stops = [usual, low + Math.round((value - low) / step) * step, low, high].filter((stop) => stop >= low && stop <= high);
+  set(input, stops.reduce((best, stop) => (Math.abs(stop - value) < Math.abs(best - value) ? stop : best)));
   const output = input.parentElement.querySelector("output");
   const told = Math.abs(input.value) < 1e5 ? Number(Number(input.value).toPrecision(5)) : Math.round(input.value);
   output.textContent = [told, output.dataset.unit].filter(Boolean).join(" ");
+}
+
+/** The ends of a slider, its step, and what is usual. */
+function scaleOf(input) {
+  const [low, high, step, usual] = [input.min, input.max, input.dataset.step, input.dataset.usual].map(Number);
+  return { low, high, step: step || 1, usual };
+}
+
+/** Set a slider; what is usual is written as the page has it. */
+function set(input, value) {
+  input.value = value === Number(input.dataset.usual) ? input.dataset.usual : Number(value.toPrecision(12));
+}
+
+/** How many steps up or down keys move a slider: one, a tenth of the way, or to an end. */
+function stepsOf(input) {
+  const { low, high, step } = scaleOf(input), many = Math.max(1, Math.round((high - low) / (10 * step)));
+  return {
+    ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: many, PageDown: -many, Home: -Infinity, End: Infinity,
+  };
+}
+
+/** The stop of a slider that lies so many steps further; a single step does not pass what is usual. */
+function further(input, steps) {
+  const { low, high, step, usual } = scaleOf(input), from = Number(input.value), at = (from - low) / step;
+  const to = Math.abs(steps) === Infinity ? steps : low + ((steps > 0 ? Math.floor(at + 1e-6) : Math.ceil(at - 1e-6)) + steps) * step;
+  const passes = Math.abs(steps) === 1 && Math.sign(usual - from) === steps && (to - usual) * steps > 0;
+  return passes ? usual : Math.min(Math.max(to, low), high);
+}
+
+/** Have a key move a slider, as a hand would. */
+function step(event) {
+  const input = event.target;
+  if (input.type !== "range" || event.altKey || event.ctrlKey || event.metaKey) return;
+  const steps = stepsOf(input)[event.key];
+  if (!steps) return;
+  event.preventDefault();
+  set(input, further(input, steps));
+  input.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
 let asking = null;
@@ -187,7 +225,7 @@ function listen(form) {
     else if (event.target.tagName === "SELECT" && points) choose(form);
   });
   form.addEventListener("pointerdown", () => { points = true; });
-  form.addEventListener("keydown", () => { points = false; });
+  form.addEventListener("keydown", (event) => { points = false; step(event); });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (isLive && !leads(form)) ask(); else choose(form);

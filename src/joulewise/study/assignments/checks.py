@@ -20,6 +20,8 @@ from joulewise.study.spec.parameters import shown
 from joulewise.study.spec.parts import WorldParts
 from joulewise.study.spec.source import Draw
 
+SUPPLY_KEYS = ("pue",)
+"""What of the supply matters to tasks that are known in advance."""
 _PLACES = {
     "workload.stretch": "workload.time_spread",
     "system.idle_w": "system",
@@ -50,7 +52,7 @@ def checks(asked: Candidates, draw: Draw, is_random: Callable[[WorldParts], bool
     yield lambda: raise_if_any(unused_keys(UtilityFrontParameters, searched, _USES))
     yield lambda: raise_if_any(_trial_problems(asked, is_random))
     yield lambda: raise_if_any(problem for system in systems for problem in failures(system))
-    yield lambda: raise_if_any(problem for supply in supplies for problem in unused_supply(supply, ("pue",)))
+    yield lambda: raise_if_any(problem for supply in supplies for problem in unused_supply(supply, SUPPLY_KEYS))
     sought: dict[WorldParts, list[UtilityFrontParameters]] = {parts: [] for parts in asked.worlds}
     for parts, decisions in asked.decided:
         sought[parts] += [decision.parameters for decision in decisions]

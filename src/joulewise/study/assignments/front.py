@@ -87,6 +87,7 @@ class UtilityKind(Kind):
     workloads = WORKLOADS
     main = "method"
     checking = 0.75
+    supply_keys = utility_checks.SUPPLY_KEYS
     methods = METHODS
     values = VALUES
     title = "percent of hypervolume"

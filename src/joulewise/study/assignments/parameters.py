@@ -50,11 +50,15 @@ class UtilityFrontParameters:
         "utility, 0 or more: a task that would earn less when its turn comes is dropped, and any may be left out; "
         "0: every task runs",
     )
-    moves: Annotated[int, Field(ge=0)] = explained(8_000_000, "moves that annealing tries, over the whole front")
-    population: Annotated[int, Field(ge=2, le=100_000)] = explained(POPULATION, "chromosomes of a generation (nsga2)")
-    generations: Annotated[int, Field(ge=0, le=MOST_GENERATIONS)] = explained(1000, "generations (nsga2)")
+    moves: Annotated[int, Field(ge=0)] = explained(
+        8_000_000, "moves that annealing tries, over the whole front", search=True
+    )
+    population: Annotated[int, Field(ge=2, le=100_000)] = explained(
+        POPULATION, "chromosomes of a generation (nsga2)", search=True
+    )
+    generations: Annotated[int, Field(ge=0, le=MOST_GENERATIONS)] = explained(1000, "generations (nsga2)", search=True)
     mutation: Annotated[float, Field(ge=0, le=1)] = explained(
-        Ways.mutation, "probability that a new chromosome is mutated (nsga2)"
+        Ways.mutation, "probability that a new chromosome is mutated (nsga2)", search=True
     )
     archive: bool = explained(
         Ways.archive,
@@ -81,13 +85,15 @@ class UtilityFrontParameters:
         50, "percent of the samples that use at most the energy that counts; 99 is cautious (percentile)"
     )
     n_samples: Annotated[int, Field(ge=1, le=10_000)] = explained(
-        100, "samples of all times and powers, the same for all assignments (objectives of chance)"
+        100, "samples of all times and powers, the same for all assignments (objectives of chance)", search=True
     )
     drop_by: DropBy = explained(
         "sampled", "whether drop_below is compared with what a task earns in each sample, or in expectation"
     )
     fresh_samples: Annotated[int, Field(ge=4, le=100_000)] = explained(
-        100, "other samples in which the front that was found is evaluated again, where times or powers are uncertain"
+        100,
+        "other samples in which the front that was found is evaluated again, where times or powers are uncertain",
+        search=True,
     )
     tolerance: Annotated[float, Field(ge=0, le=1)] = explained(
         0.05, "share of the most utility that the cautious choice may give up, where times or powers are uncertain"
@@ -95,9 +101,9 @@ class UtilityFrontParameters:
     engine: Annotated[str, OneOf(ENGINES)] = explained(
         AUTO, "what searches: a GPU if there is one and it is worth it, else one core for each run (nsga2)"
     )
-    islands: Annotated[int, Field(ge=1, le=1000)] = explained(1, "populations that evolve apart (nsga2)")
+    islands: Annotated[int, Field(ge=1, le=1000)] = explained(1, "populations that evolve apart (nsga2)", search=True)
     exchange_every: Annotated[int, Field(ge=1)] = explained(
-        100, "generations after which islands hand their best points on to the next one"
+        100, "generations after which islands hand their best points on to the next one", search=True
     )
     start_from: str | None = explained(
         None, "population that an earlier run saved, from which this one goes on (nsga2)", file=True

@@ -113,15 +113,19 @@ class FrontParameters:
         "lp", "how allocations are found: a name of `joulewise list methods`"
     )
     n_points: Annotated[int, Field(ge=2, le=100_000)] = explained(
-        100, "points along the bound, besides its vertices, at which whole allocations are made (lp, annealing)"
+        100,
+        "points along the bound, besides its vertices, at which whole allocations are made (lp, annealing)",
+        search=True,
     )
     moves: Annotated[int, Field(ge=0)] = explained(
-        20_000_000, "moves that annealing tries, over the whole front together"
+        20_000_000, "moves that annealing tries, over the whole front together", search=True
     )
-    population: Annotated[int, Field(ge=2, le=100_000)] = explained(POPULATION, "chromosomes of a generation (nsga2)")
-    generations: Annotated[int, Field(ge=0, le=MOST_GENERATIONS)] = explained(1000, "generations (nsga2)")
+    population: Annotated[int, Field(ge=2, le=100_000)] = explained(
+        POPULATION, "chromosomes of a generation (nsga2)", search=True
+    )
+    generations: Annotated[int, Field(ge=0, le=MOST_GENERATIONS)] = explained(1000, "generations (nsga2)", search=True)
     mutation: Annotated[float, Field(ge=0, le=1)] = explained(
-        Ways.mutation, "probability that a new chromosome is mutated (nsga2)"
+        Ways.mutation, "probability that a new chromosome is mutated (nsga2)", search=True
     )
     archive: bool = explained(
         Ways.archive,
@@ -137,9 +141,9 @@ class FrontParameters:
     engine: Annotated[str, OneOf((ONE_CORE, GPU))] = explained(
         ONE_CORE, "what searches: one core for each run, or a GPU, for the same points, drawn otherwise (nsga2)"
     )
-    islands: Annotated[int, Field(ge=1, le=1000)] = explained(1, "populations that evolve apart (nsga2)")
+    islands: Annotated[int, Field(ge=1, le=1000)] = explained(1, "populations that evolve apart (nsga2)", search=True)
     exchange_every: Annotated[int, Field(ge=1)] = explained(
-        100, "generations after which islands hand their best points on to the next one"
+        100, "generations after which islands hand their best points on to the next one", search=True
     )
 
     def __post_init__(self) -> None:

@@ -49,7 +49,7 @@ class BagWorld:
 
 
 class BagKind(Kind):
-    """What kinds of studies of bags share; `supply_keys` are the fields of the supply that matter to what is sought."""
+    """What kinds of studies of bags share."""
 
     section = OPTIMISE_SECTION
     systems = MACHINES

@@ -186,19 +186,24 @@ class RewardParameters:
         None,
         "time after which a run has the best plan so far: for all of its searches together, each of which has an equal "
         "part of what is left; left out: none",
+        search=True,
     )
     gap: Annotated[float, Field(ge=0, lt=1)] = explained(
-        0.002, "the search ends with a plan that earns all but this share of the proven bound (configurations)"
+        0.002,
+        "the search ends with a plan that earns all but this share of the proven bound (configurations)",
+        search=True,
     )
-    population: Annotated[int, Field(ge=2, le=100_000)] = explained(200, "chromosomes of a population (ga, gacl)")
+    population: Annotated[int, Field(ge=2, le=100_000)] = explained(
+        200, "chromosomes of a population (ga, gacl)", search=True
+    )
     generations: Annotated[int, Field(ge=0, le=MOST_GENERATIONS)] = explained(
-        10_000, "generations, of two children each, unless time_limit ends it before (ga, gacl)"
+        10_000, "generations, of two children each, unless time_limit ends it before (ga, gacl)", search=True
     )
     mutation: Annotated[float, Field(ge=0, le=1)] = explained(
-        0.1, "probability that a new chromosome is mutated (ga, gacl)"
+        0.1, "probability that a new chromosome is mutated (ga, gacl)", search=True
     )
     gene_mutation: Annotated[float, Field(ge=0, le=1)] = explained(
-        0.05, "probability that a gene of a mutated chromosome is drawn again (ga, gacl)"
+        0.05, "probability that a gene of a mutated chromosome is drawn again (ga, gacl)", search=True
     )
     seeds: tuple[Annotated[str, OneOf(SEEDS)], ...] = explained(
         (), "plans of other methods in the first population; the others are drawn (ga, gacl)"
@@ -213,6 +218,7 @@ class RewardParameters:
         "length of a simulated day in which tasks arrive one by one, at random, and go to cores as the plan says; what "
         "it earns is what the plan is worth; 0 is no day; left out: 24 h, or 100 times the longest task where that is "
         "more, but no more than a million tasks, and no day where those arrive in less time",
+        search=True,
     )
     day_rates: tuple[Annotated[float, Field(ge=0)], ...] = explained(
         (),

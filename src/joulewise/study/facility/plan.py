@@ -46,9 +46,6 @@ if TYPE_CHECKING:
     from joulewise.study.facility.bounds import Bound
     from joulewise.worlds.facility.site import Site
 
-_SUPPLY_KEYS = ("power_cap_w",)
-"""What of the supply matters to a facility."""
-
 _KEPT_BYTES, _NODE_BYTES, _USUAL_NODES, _RUN_S = 20_000, 60, 150, 0.12
 _DAY_TASK_S, _DAY_TASK_BYTES, _MOST_RATES = 1.6e-6, 150, 8
 """A task of a simulated day, in time and in memory; and of how many worlds it is looked up how often tasks come."""
@@ -90,6 +87,7 @@ class FacilityKind(Kind):
     workloads = FACILITY_WORKLOADS
     main = "method"
     checking = 0.15
+    supply_keys = ("power_cap_w",)
     methods = METHODS
     title = "percent of all reward"
     columns = FACILITY_COLUMNS
@@ -119,7 +117,7 @@ class FacilityKind(Kind):
         supplies = dict.fromkeys(parts.supply for parts in asked.worlds)
         yield lambda: raise_if_any(idle_keys(RewardParameters, parameters, METHODS))
         yield lambda: raise_if_any(facility_methods.missing_extras(parameters))
-        yield lambda: raise_if_any(p for supply in supplies for p in unused_supply(supply, _SUPPLY_KEYS))
+        yield lambda: raise_if_any(p for supply in supplies for p in unused_supply(supply, self.supply_keys))
         yield from (partial(_check_world, asked, parts) for parts in asked.worlds)
 
     def warnings(self, asked: Candidates, draw: Draw) -> Iterator[Problem]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from joulewise.study.spec.sections import SUPPLY_SECTION, SYSTEM_SECTION, WORKLO
 from joulewise.study.spec.source import SYSTEM, WORKLOAD, Draw, Section, Source
 from joulewise.study.store.store import Store, Tables
 from joulewise.study.store.tables import results_of
+from joulewise.worlds.supply import SupplyParameters
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,7 +42,7 @@ class Kind(ABC):
     run has. `template` is a study to start from, below its heading. `version` is for packages other than ours: another
     one when the same study would give other numbers, so that stored runs are not taken for those of new code.
     `checking` is how many times as long as making a world with its bound it takes to make it again and check that.
-    `proven` is where a stored proof says what it proves.
+    `proven` is where a stored proof says what it proves. `supply_keys` are the fields of the supply that matter to it.
     """
 
     name: ClassVar[str]
@@ -59,6 +61,7 @@ class Kind(ABC):
     checking: ClassVar[float] = 1.0
     proven: ClassVar[str] = "value"
     unnamed_system: ClassVar[str] = ""
+    supply_keys: ClassVar[tuple[str, ...]] = tuple(field.name for field in fields(SupplyParameters))
     methods: ClassVar[Mapping[str, Method]] = _NOTHING
     values: ClassVar[Mapping[str, Mapping[str, str]]] = _NOTHING
 
