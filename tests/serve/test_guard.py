@@ -59,6 +59,17 @@ def test_a_token_is_asked_for_once(guarded: Client) -> None:
         assert guarded.get("/", cookie=other).status == 401
 
 
+def test_programs_bring_the_token_itself(guarded: Client) -> None:
+    assert guarded.get("/api/studies", authorization=f"Bearer {TOKEN}").status == 200
+    for other in ("Bearer", "Bearer no", f"Basic {TOKEN}", TOKEN):
+        assert guarded.get("/api/studies", authorization=other).status == 401
+
+
+def test_the_address_that_is_told_to_others_is_a_name() -> None:
+    with server.listening("127.0.0.1", 0) as made:
+        assert "0.0.0.0" not in server.address_of(made, "0.0.0.0", TOKEN)
+
+
 def test_a_refusal_looks_like_our_pages(guarded: Client) -> None:
     linked = re.findall(r'(?:href|src)="(/static/[^"]+)"', guarded.get("/").text)
     assert linked

@@ -12,8 +12,8 @@ from urllib.parse import urlencode
 
 import pytest
 
+from joulewise.serve.asking import MOST_TEXT_BYTES
 from joulewise.serve.bench import Bench
-from joulewise.serve.guard import MOST_TEXT_BYTES
 from joulewise.serve.run.orders import Order, State
 from joulewise.serve.run.routes import _events
 from joulewise.serve.run.texts import mark_of

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from joulewise.errors import InputError
+from joulewise.serve.asking import MOST_TEXT_BYTES
 from joulewise.serve.desk import Desk
-from joulewise.serve.guard import MOST_TEXT_BYTES
 from joulewise.serve.run.editor import checked
 from joulewise.serve.run.texts import Texts
 from joulewise.serve.shelf import Shelf

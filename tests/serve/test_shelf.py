@@ -178,6 +178,16 @@ def test_harm_to_a_study_is_told_in_words(folder: Path, harm: object) -> None:
     client.app.state.bench.close()
 
 
+def test_results_that_cannot_be_read_are_broken(folder: Path) -> None:
+    subject = shelf_of(folder).subject("profit")
+    assert subject is not None
+    assert subject.status == "finished"
+    damage(folder / "profit" / "runs.parquet")
+    subject.read_headline()
+    assert subject.status == "broken"
+    assert "runs.parquet" in (subject.headline or "")
+
+
 def test_study_files_are_found_outside_of_results(folder: Path) -> None:
     (folder / "new.toml").write_text("")
     assert [path.name for path in shelf_of(folder).study_files()] == ["new.toml"]

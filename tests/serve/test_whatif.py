@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.serve import house
@@ -84,19 +84,14 @@ def addresses() -> tuple[str, ...]:
     return tuple(f"/api/studies/{name}/{board.name}" for name, found in boards.items() for board in found)
 
 
-def test_whatever_a_slider_says_is_answered_or_refused_in_words() -> None:
+@given(data=st.data())
+def test_whatever_a_slider_says_is_answered_or_refused_in_words(data: st.DataObject) -> None:
     client = served(*BOARDED)
-
-    @settings(deadline=None, max_examples=8)
-    @given(st.data())
-    def check(data: st.DataObject) -> None:
-        address = data.draw(st.sampled_from(addresses()))
-        sliders = {wish["key"]: wish for wish in client.get(address).json()["wishes"] if wish["form"] == "number"}
-        keys = data.draw(st.sets(st.sampled_from(sorted(sliders)), max_size=2)) if sliders else set()
-        spans = {key: [float(f"{sliders[key][end]:.12g}") for end in ("low", "high")] for key in sorted(keys)}
-        query = {key: data.draw(st.one_of(st.sampled_from(ends), st.floats(*ends))) for key, ends in spans.items()}
-        reply = client.get(f"{address}?{urlencode(query)}")
-        assert reply.status in (200, 422), (address, query, reply.text)
-        assert reply.status == 200 or reply.json()["problems"]
-
-    check()
+    address = data.draw(st.sampled_from(addresses()))
+    sliders = {wish["key"]: wish for wish in client.get(address).json()["wishes"] if wish["form"] == "number"}
+    keys = data.draw(st.sets(st.sampled_from(sorted(sliders)), max_size=2)) if sliders else set()
+    spans = {key: [float(f"{sliders[key][end]:.12g}") for end in ("low", "high")] for key in sorted(keys)}
+    query = {key: data.draw(st.one_of(st.sampled_from(ends), st.floats(*ends))) for key, ends in spans.items()}
+    reply = client.get(f"{address}?{urlencode(query)}")
+    assert reply.status in (200, 422), (address, query, reply.text)
+    assert reply.status == 200 or reply.json()["problems"]

@@ -39,7 +39,9 @@ PARTS: tuple[Callable[[FastAPI, Bench], None], ...] = (files.add, routes.add)
 """What adds routes of its own: each is given the application and the bench."""
 
 _ABOUT = """What the pages of the workbench show, as JSON: each page has a twin below `/api` that takes the same keys.
-Numbers that are missing are null."""
+Numbers that are missing are null. The keys of a page are its `wishes`, with what may be asked, as its twin tells them;
+most follow from the study. What changes something is a POST with the header `X-Joulewise`, whatever it holds. Where the
+workbench has a token, programs send `Authorization: Bearer TOKEN`."""
 
 
 def create_app(settings: Settings, desk: Desk | None = None) -> FastAPI:

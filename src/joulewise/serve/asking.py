@@ -13,6 +13,8 @@ from joulewise.errors import InputError, Problem, attempt, raise_if_any, unknown
 _MANY = 1e5
 LONGEST = 200
 """So many characters may a value in a query have."""
+MOST_TEXT_BYTES = 1_000_000
+"""A text that is sent to us may be so long."""
 
 
 @dataclass(frozen=True)

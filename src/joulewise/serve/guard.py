@@ -11,6 +11,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from joulewise.serve.asking import MOST_TEXT_BYTES
 from joulewise.serve.problems import TooLargeError, fault, refusal
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from joulewise.serve.bench import Settings
 
-MOST_TEXT_BYTES = 1_000_000
-"""A text that is sent to us may be so long."""
 MOST_BYTES = 6 * MOST_TEXT_BYTES + 20_000
 """So large may what is sent to us be: a text, of which a form writes up to six bytes for one, and what is beside it."""
 _LENGTH = re.compile(r"[0-9]{1,12}")
@@ -88,11 +87,11 @@ class Guard:
         if _is_of_another_page(headers):
             return 403, "Pages from elsewhere may lead here, and ask nothing themselves."
         if scope["method"] not in _SAFE and not _is_same(headers, host):
-            return 403, "What changes something must come from a page of this workbench."
+            return 403, "What changes something must come from a page of this workbench, or have a header X-Joulewise."
         length = headers.get("content-length", "0")
         if not _LENGTH.fullmatch(length) or int(length) > MOST_BYTES:
             return 413, f"What is sent may have {MOST_BYTES:,} bytes."
-        if self._token and not (is_new or scope["path"] in _FOR_ALL or self._has_cookie(headers)):
+        if self._token and not (is_new or scope["path"] in _FOR_ALL or self._is_known(headers)):
             return 401, "This workbench asks for its token; open it by the address that it printed."
         return None
 
@@ -117,6 +116,11 @@ class Guard:
 
     def _is_token(self, value: str) -> bool:
         return hmac.compare_digest(value.encode(), self._token.encode())
+
+    def _is_known(self, headers: dict[str, str]) -> bool:
+        """Whether a browser brings its cookie, or a program the token itself."""
+        kind, _, value = headers.get("authorization", "").partition(" ")
+        return self._has_cookie(headers) or (kind.casefold() == "bearer" and self._is_token(value.strip()))
 
     def _has_cookie(self, headers: dict[str, str]) -> bool:
         name = _cookie_name(headers["host"])

@@ -14,11 +14,14 @@ from urllib.parse import quote
 
 from joulewise.errors import InputError, Problem
 from joulewise.serve.bench import Settings
+from joulewise.serve.desk import MOST_WAITING
 
 SHORTEST_TOKEN = 16
 _TOKEN = re.compile(rf"[\w.~-]{{{SHORTEST_TOKEN},200}}", re.ASCII)
 _LOOPBACK = "localhost"
 _PORT_TAKEN = "choose another one with --port, or any that is free with --port 0"
+MOST_THREADS = 4 * MOST_WAITING
+"""So many requests are answered at once: those that wait for the desk keep no others from their answer."""
 _GRACE_S = 2
 """How long requests that are being answered may go on when the workbench is ended."""
 
@@ -71,14 +74,23 @@ def listening(host: str, port: int) -> socket.socket:
 
 def address_of(made: socket.socket, host: str, token: str) -> str:
     """The address that opens the workbench in a browser."""
-    name = f"[{host}]" if ":" in host else host
+    name = socket.gethostname() if _is_any(host) else f"[{host}]" if ":" in host else host
     query = f"?token={quote(token, safe='')}" if token else ""
     return f"http://{name}:{made.getsockname()[1]}/{query}"
+
+
+def _is_any(host: str) -> bool:
+    """Whether this is every address that the machine has, and so none that somebody else can open."""
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False
 
 
 def serve(settings: Settings, made: socket.socket, on_ready: Callable[[], object] = lambda: None) -> None:
     """Answer on a socket until the process is asked to end; `on_ready` is called when it answers."""
     import uvicorn
+    from anyio import to_thread
 
     from joulewise.serve.app import create_app
 
@@ -90,6 +102,7 @@ def serve(settings: Settings, made: socket.socket, on_ready: Callable[[], object
     server = uvicorn.Server(config)
 
     def ready() -> None:
+        to_thread.current_default_thread_limiter().total_tokens = MOST_THREADS
         app.state.bench.open()
         on_ready()
 

@@ -64,7 +64,7 @@ def _row(subject: Subject, headline: str | None) -> list[Cell]:
 def _nothing(asked: Asked) -> Sentences:
     if asked["q"] or asked["status"] != _ANY:
         return Sentences([Said("No study is like that.", "Search for other words, or for any status.")])
-    advice = "Run one with `joulewise run STUDY.toml`; its results appear here."
+    advice = "Run one with `joulewise run STUDY.toml`, or begin one under Run; its results appear here."
     return Sentences([Said("There are no results in this folder yet.", advice)])
 
 

@@ -164,14 +164,15 @@ class Subject:
         return told if stamp == self._stamp_now() else None
 
     def read_headline(self) -> None:
-        """Have the headline read; whatever keeps it from that is what it says."""
+        """Have the headline read; where results cannot be read, the folder is a broken one."""
         from joulewise.present.results import findings_of
 
-        stamp = self._stamp_now()
+        state, stamp = self.state, self._stamp_now()
         try:
             told = next((finding.lead for finding in findings_of(self.results)), "")
         except (JoulewiseError, OSError) as error:
             told = str(error).partition("\n")[0]
+            self._seen = (stamp, replace(state, status=BROKEN, problem=str(error)))
         self._headline = (stamp, told)
 
     def kept(self, what: object, make: Callable[[], Found]) -> Found:

@@ -83,7 +83,7 @@ def day_page(subject: Subject, asked: Asked) -> Answer:
         _nodes(day, frame.bins, window, asked),
         _numbers(frame),
     ]
-    return Answer(_TITLE, blocks, name_asked(asked))
+    return Answer(f"{_TITLE}: {subject.title}", blocks, name_asked(asked))
 
 
 def _facts(day: JobDay, frame: JobFrame, window: Window) -> Facts:

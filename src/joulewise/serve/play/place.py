@@ -111,8 +111,9 @@ def _sentence(title: str, found: Played) -> Said:
         f"{row['possible_percent']:.1f} %."
     )
     done = (
-        f"{row['tasks_completed']:,} of {row['tasks_arrived']:,} tasks are completed, and {row['tasks_dropped']:,} are "
-        f"dropped. The day uses {energy(row['energy_j'])} of {energy(row['budget_j'])}"
+        f"{row['tasks_arrived']:,} tasks arrive in the day. {row['tasks_completed']:,} are completed in it and "
+        f"{row['tasks_dropped']:,} dropped, some that came before it among them. The day uses "
+        f"{energy(row['energy_j'])} of {energy(row['budget_j'])}"
     )
     out_s = row["exhausted_s"]
     spent = "" if out_s is None or math.isnan(out_s) else f"; 99 % of it is gone by hour {out_s / 3600:.1f}"

@@ -16,9 +16,8 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from joulewise.errors import InputError, Problem
 from joulewise.serve.answer import Answer, Link
-from joulewise.serve.asking import LONGEST, Text, asked
+from joulewise.serve.asking import LONGEST, MOST_TEXT_BYTES, Text, asked
 from joulewise.serve.bench import Bench, MissingError
-from joulewise.serve.guard import MOST_TEXT_BYTES
 from joulewise.serve.pages import Frame, page_of, twin_of
 from joulewise.serve.routes import PROBLEMS, add_pair, as_twin, menu_of, twin_address
 from joulewise.serve.run import telling

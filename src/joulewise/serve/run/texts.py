@@ -11,7 +11,7 @@ from pathlib import Path
 
 from joulewise.errors import InputError, Problem, nearest, raise_if_any
 from joulewise.files import write_atomic
-from joulewise.serve.guard import MOST_TEXT_BYTES
+from joulewise.serve.asking import MOST_TEXT_BYTES
 from joulewise.serve.shelf import ENDING, Shelf, is_study
 from joulewise.study.parsing.examples import Example, examples
 from joulewise.study.parsing.templates import study_name, templates

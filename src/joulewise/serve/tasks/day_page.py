@@ -68,7 +68,7 @@ def day_page(subject: Subject, asked: Asked) -> Answer:
         _machines(day, frame.bins, window, shade=asked[SHADE]),
         _numbers(frame),
     ]
-    return Answer(_TITLE, blocks, name_asked(asked))
+    return Answer(f"{_TITLE}: {subject.title}", blocks, name_asked(asked))
 
 
 def _facts(day: TaskDay, frame: TaskFrame, window: Window) -> Facts:
