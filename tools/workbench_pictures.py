@@ -34,9 +34,9 @@ SHOTS = (
     Shot("day", "/studies/results-clusters/day", 1250),
     Shot("front", "/studies/results-front/front?at=3&against=20", 1250),
     Shot("profit", "/studies/results-profit/profit?point=4&cap=45", 1050),
-    Shot("facility", "/studies/results-facility/facility?cap=12", 1180),
+    Shot("facility", "/studies/results-facility/facility?cap=3", 1180),
     Shot("run", "/run/edit?study=clusters.toml", 900, "dark"),
-    Shot("play", "/play?lesson=energy", 1250),
+    Shot("play", "/play?lesson=budget&budget=30", 1250),
 )
 
 

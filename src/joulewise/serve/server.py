@@ -62,7 +62,8 @@ def listening(host: str, port: int) -> socket.socket:
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with ExitStack() as undo:
-            made = undo.enter_context(socket.socket(family, socket.SOCK_STREAM))
+            # The protocol is named, else asyncio lets answers wait 40 ms for what else may be sent (Nagle).
+            made = undo.enter_context(socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP))
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             made.bind(address)
             made.listen(128)
