@@ -79,6 +79,7 @@ def _serving(folder: Path) -> Iterator[Server]:
     finally:
         process.terminate()
         process.wait()
+        process.stdout.close()
 
 
 def _get(line: http.client.HTTPConnection, address: str) -> bytes:

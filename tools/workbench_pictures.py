@@ -33,8 +33,8 @@ SHOTS = (
     Shot("studies", "/", 620),
     Shot("day", "/studies/results-clusters/day", 1250),
     Shot("front", "/studies/results-front/front?at=3&against=20", 1250),
-    Shot("profit", "/studies/results-profit/profit?point=4&cap=45", 1050),
-    Shot("facility", "/studies/results-facility/facility?cap=3", 1180),
+    Shot("profit", "/studies/results-profit/profit?point=5&cap=45", 1050),
+    Shot("facility", "/studies/results-facility/facility?cap=3.6", 1180),
     Shot("run", "/run/edit?study=clusters.toml", 900, "dark"),
     Shot("play", "/play?lesson=budget&budget=30", 1250),
 )

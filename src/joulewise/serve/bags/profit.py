@@ -181,15 +181,17 @@ def _change(was: float, now: float) -> str:
 
 def _headline(before: Earned, after: Earned, moves: Sequence[Move], trial: str) -> Said:
     if not moves:
-        return Said(f"{_most_told(after)} in {trial}; {_bound_told(after)}.", "Move a term.")
+        return Said(
+            f"{_most_told(after)} in {trial}; {_bound_told(after)}.", "Move one of the terms to see what that changes."
+        )
     change = _change(before.profit_per_s, after.profit_per_s)
-    lead = f"The most profit goes from {before.profit_per_s:.4g} to {after.profit_per_s:.4g} per second"
+    lead = f"The profit found goes from {before.profit_per_s:.4g} to {after.profit_per_s:.4g} per second"
     unrun = "" if after.runs else " (the bag is not run)"
     return Said(f"{lead} ({change}) in {trial}{unrun}; {_bound_told(after)}.")
 
 
 def _most_told(found: Earned) -> str:
-    return f"The most profit is {found.profit_per_s:.4g} per second{'' if found.runs else ' (the bag is not run)'}"
+    return f"The profit found is {found.profit_per_s:.4g} per second{'' if found.runs else ' (the bag is not run)'}"
 
 
 def _bound_told(found: Earned) -> str:

@@ -115,7 +115,10 @@ def _headline(before: Planned, after: Planned, moved: Sequence[str], about: Told
     row, of = after.row, f"of all reward in {about.trial}"
     proven = f"no plan earns more than {row['bound_percent']:.2f} % (gap {row['gap_percent']:.2g} %)"
     if not moved:
-        return Said(f"The plan earns {row['crr_percent']:.2f} % {of}; {proven}.", "Move a limit.")
+        return Said(
+            f"The plan earns {row['crr_percent']:.2f} % {of}; {proven}.",
+            "Move one of the limits to see what that changes.",
+        )
     change = 100 * (after.reward_per_s / before.reward_per_s - 1) if before.reward_per_s > 0 else math.nan
     told = (
         f"{abs(change):.1f} % {'more' if change > 0 else 'less'} reward" if abs(change) >= 0.05 else "the same reward"
