@@ -61,7 +61,7 @@ lock: $(READY) ## resolve requirements.lock anew
 	  echo '# Resolved for Python 3.11; the same versions install on 3.12 and 3.13.'; } > $(VENV)/lock
 	set -e; $(BIN)/python -m dependency_groups dev | \
 	  $(BIN)/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-header --no-emit-options \
-	    --extra cluster --extra gym --extra nlp --output-file $(VENV)/lock.body pyproject.toml -
+	    --extra cluster --extra gym --extra nlp --extra serve --output-file $(VENV)/lock.body pyproject.toml -
 	sed -e '/^$$/d' -e '/^# The following packages/d' -e 's/via -r -/via the development tools/' \
 	    -e 's/joulewise (pyproject.toml)/joulewise/' $(VENV)/lock.body >> $(VENV)/lock
 	mv $(VENV)/lock requirements.lock

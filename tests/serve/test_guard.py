@@ -185,3 +185,9 @@ def test_others_get_in_only_with_a_token(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such folder"):
         server.checked(tmp_path / "none", "localhost", "", allows_code=False)
     assert server.checked(tmp_path, "0.0.0.0", TOKEN, allows_code=False).token == TOKEN
+
+
+def test_without_its_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(server, "_NEEDED", ("uvicorn", "no_such_library"))
+    with pytest.raises(InputError, match=r"found no no_such_library; needs the extra \[serve\].*joulewise\[serve\]"):
+        server.checked(tmp_path, "localhost", "", allows_code=False)

@@ -8,6 +8,7 @@ import re
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,6 +19,7 @@ from joulewise.serve.desk import MOST_WAITING
 
 SHORTEST_TOKEN = 16
 _TOKEN = re.compile(rf"[\w.~-]{{{SHORTEST_TOKEN},200}}", re.ASCII)
+_NEEDED = "fastapi", "uvicorn"
 _LOOPBACK = "localhost"
 _PORT_TAKEN = "choose another one with --port, or any that is free with --port 0"
 MOST_THREADS = 4 * MOST_WAITING
@@ -28,6 +30,9 @@ _GRACE_S = 2
 
 def checked(folder: Path, host: str, token: str, *, allows_code: bool) -> Settings:
     """The settings of a workbench; InputError where it would be open to others, or has nothing to show."""
+    if missing := [name for name in _NEEDED if find_spec(name) is None]:
+        found, advice = f"found no {' and no '.join(missing)}", "install it: pip install 'joulewise[serve]'"
+        raise InputError(Problem("joulewise serve", found, "needs the extra [serve]", advice))
     if not folder.is_dir():
         found = "is a file" if folder.exists() else "there is no such folder"
         raise InputError(Problem(str(folder), found, "must be a folder with results of studies", "name another one"))
