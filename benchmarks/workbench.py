@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -74,12 +74,17 @@ def _serving(folder: Path) -> Iterator[Server]:
     assert process.stdout is not None
     try:
         host = urlsplit(process.stdout.readline().split()[-1]).netloc
-        _get(http.client.HTTPConnection(host, timeout=_ALLOWED_S), "/")
+        with _line(host) as line:
+            _get(line, "/")
         yield Server(process, host, time.perf_counter() - began_s)
     finally:
         process.terminate()
         process.wait()
         process.stdout.close()
+
+
+def _line(host: str) -> closing[http.client.HTTPConnection]:
+    return closing(http.client.HTTPConnection(host, timeout=_ALLOWED_S))
 
 
 def _get(line: http.client.HTTPConnection, address: str) -> bytes:
@@ -121,18 +126,18 @@ class _Client:
 
     def move(self) -> None:
         draws = np.random.default_rng(self.seed)
-        line = http.client.HTTPConnection(self.host, timeout=_ALLOWED_S)
-        time.sleep(float(draws.uniform(0, self.pace_s)))
-        while (began_s := time.perf_counter()) < self.end_s:
-            pue, price, n = draws.uniform(1, 2), draws.uniform(*self.price), draws.integers(1, 9)
-            try:
-                _get(line, f"/api/studies/bag/profit?pue={pue:.5f}&price={price:.6g}&n-0={n}")
-            except (OSError, RuntimeError, http.client.HTTPException):
-                self.n_errors += 1
-                line.close()
-            took_s = time.perf_counter() - began_s
-            self.times.append(took_s)
-            time.sleep(max(self.pace_s * float(draws.uniform(0.5, 1.5)) - took_s, 0.0))
+        with _line(self.host) as line:
+            time.sleep(float(draws.uniform(0, self.pace_s)))
+            while (began_s := time.perf_counter()) < self.end_s:
+                pue, price, n = draws.uniform(1, 2), draws.uniform(*self.price), draws.integers(1, 9)
+                try:
+                    _get(line, f"/api/studies/bag/profit?pue={pue:.5f}&price={price:.6g}&n-0={n}")
+                except (OSError, RuntimeError, http.client.HTTPException):
+                    self.n_errors += 1
+                    line.close()
+                took_s = time.perf_counter() - began_s
+                self.times.append(took_s)
+                time.sleep(max(self.pace_s * float(draws.uniform(0.5, 1.5)) - took_s, 0.0))
 
 
 def _moved(server: Server, n: int, seconds: float, pace_s: float, seed: int) -> list[_Client]:
@@ -150,7 +155,8 @@ def _moved(server: Server, n: int, seconds: float, pace_s: float, seed: int) -> 
 
 def _prices(server: Server) -> tuple[float, float]:
     """The range of the slider of the price; what loads at the first answer is loaded then."""
-    found = json.loads(_get(http.client.HTTPConnection(server.host, timeout=_ALLOWED_S), "/api/studies/bag/profit"))
+    with _line(server.host) as line:
+        found = json.loads(_get(line, "/api/studies/bag/profit"))
     (wish,) = (wish for wish in found["wishes"] if wish["key"] == "price")
     return 1.01 * wish["low"], 0.99 * wish["high"]
 

@@ -28,9 +28,10 @@ def serve(
     allows_code: Annotated[bool, typer.Option("--allow-code", help="Also run studies that name Python files.")] = False,
     no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser.")] = False,
 ) -> None:
-    """Open the workbench: look at studies, ask what-if, and run them, in a browser.
+    """Open the workbench in a browser.
 
-    Only this machine reaches it, unless --host says otherwise. Ctrl-C ends it.
+    Look at studies, ask what-if, edit studies and run them. Only this machine reaches it, unless --host says otherwise.
+    Ctrl-C ends it.
     """
     from joulewise.serve import server
 
