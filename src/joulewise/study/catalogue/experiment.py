@@ -35,6 +35,7 @@ _FEWER = 100
 _SMALLER: Mapping[str, Callable[[str], str]] = {
     "(?:tasks|jobs)_per_day": partial(_divided, by=50),
     "n_tasks": partial(_divided, by=50, least=20),
+    "span": lambda _: '"2 min"',
     "nodes": partial(_divided, by=10),
     "population": lambda _: "8",
     "(?:generations|snapshots|exchange_every)": partial(_divided, by=_FEWER),
