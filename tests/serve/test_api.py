@@ -41,6 +41,8 @@ def test_the_interface_is_described() -> None:
     )
     for path in described["paths"].values():
         assert all(operation["summary"].endswith(".") for operation in path.values())
+    asked = [part["name"] for part in described["paths"]["/api/studies/{study}/{board}"]["get"]["parameters"]]
+    assert asked == ["study", "board", "wishes"]
 
 
 def sent(base: str, case: Any) -> tuple[int, bytes]:

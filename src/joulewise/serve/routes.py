@@ -32,6 +32,16 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 }  # fmt: skip
 """What goes wrong, in the description of the interface."""
 
+_WISHES: dict[str, Any] = {
+    "name": "wishes",
+    "in": "query",
+    "description": "What can be asked: the name of any wish that an answer lists under `wishes`, and a value for it.",
+    "style": "form",
+    "explode": True,
+    "schema": {"type": "object", "additionalProperties": {"type": "string"}},
+}
+"""The query of a page in the description of the interface: which keys there are, only its content can tell."""
+
 
 def add_pair(
     app: FastAPI, path: str, name: str, summary: str, page: Callable[..., Response], twin: Callable[..., Response]
@@ -39,7 +49,10 @@ def add_pair(
     """A page, and its twin below `/api`, which the description of the interface has under this name."""
     api = f"/api{path}" if path != "/" else "/api/studies"
     app.add_api_route(path, page, include_in_schema=False, response_class=HTMLResponse)
-    app.add_api_route(api, twin, summary=summary, operation_id=name, responses=PROBLEMS, response_class=JSONResponse)
+    app.add_api_route(
+        api, twin, summary=summary, operation_id=name, responses=PROBLEMS, response_class=JSONResponse,
+        openapi_extra={"parameters": [_WISHES]},
+    )  # fmt: skip
 
 
 def as_page(answer: Answer, asked: Asked, frame: Frame) -> Response:
