@@ -13,6 +13,7 @@ import numpy as np
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.model.arrays import Bools, Codes, Floats, Ints, freeze_fields
 from joulewise.model.clusters import Clusters, JobTypes
+from joulewise.model.site import Demands, Places, Site
 from joulewise.model.supply import NO_LIMITS, Supply
 from joulewise.model.workload import Workload
 from joulewise.visible import Visible
@@ -36,13 +37,14 @@ class Jobs(Visible, looks="jobs"):
     """Jobs in order of arrival: their types, arrivals and utility functions are those of the tasks of `work`.
 
     Job i arrives at `work.arrival_s[i]` or, where `after[i]` is another job, not before `think_s[i]` after that has
-    ended. `labels` (user, group, queue) are for priorities, summaries and figures.
+    ended. `labels` (user, group, queue) are for priorities, summaries and figures. `demands` are what jobs ask of a site.
     """
 
     work: Workload
     after: Ints | None = None
     think_s: Floats | None = None
     labels: Mapping[str, Label] = field(default_factory=dict)
+    demands: Demands | None = None
 
     def __post_init__(self) -> None:
         freeze_fields(self, {"after": np.int32, "think_s": np.float64})
@@ -92,13 +94,18 @@ NO_OUTAGES = NodeOutages(_NO_INTS, _NO_INTS, _NO_FLOATS, _NO_FLOATS, np.empty(0,
 
 @dataclass(frozen=True, eq=False)
 class JobWorld(Visible, looks="jobs"):
-    """Clusters, what each type of job may choose on them, the jobs, and what limits and disturbs them."""
+    """Clusters, what each type of job may choose on them, the jobs, and what limits and disturbs them.
+
+    Where jobs share the nodes of a `site`, that says where they fit. It is then one cluster whose nodes are the site's
+    processors, and each type has one option, as many processors as its jobs ask for.
+    """
 
     clusters: Clusters
     types: JobTypes
     jobs: Jobs
     supply: Supply = NO_LIMITS
     outages: NodeOutages = NO_OUTAGES
+    site: Site | None = None
 
     def __post_init__(self) -> None:
         raise_if_any(_misfits(self))
@@ -142,7 +149,8 @@ class JobAllocation(Visible, looks="jobs"):
 
     `start_s` and `end_s` are those of the last stretch of running, which completed the job or in which it was killed
     at its limit; `pieces` are all others. `ready_s` is when it could have started: its arrival, or later where
-    it had to wait for another job; infinite where that never ended. A job that fits nowhere is IMPOSSIBLE.
+    it had to wait for another job; infinite where that never ended. A job that fits nowhere is IMPOSSIBLE. On a site,
+    `places` tells the nodes of each job.
     """
 
     option: Ints
@@ -151,6 +159,7 @@ class JobAllocation(Visible, looks="jobs"):
     ready_s: Floats
     fate: Codes
     pieces: Pieces = NO_PIECES
+    places: Places | None = None
 
     def __post_init__(self) -> None:
         floats = dict.fromkeys(("start_s", "end_s", "ready_s"), np.float64)
@@ -199,6 +208,7 @@ def _misfits(world: JobWorld) -> Iterator[Problem]:
     if world.jobs.work.task_type.max(initial=0) >= types.n_types:
         found = f"found type {world.jobs.work.task_type.max()}"
         yield Problem("jobs.task_type", found, f"must be one of the {types.n_types} job types, from 0")
+    yield from _site_misfits(world)
     outages = world.outages
     if outages.n_outages and (outages.cluster.max() >= n_clusters or outages.cluster.min() < 0):
         yield Problem("outages.cluster", f"found {outages.cluster.max()}", f"must be from 0 to {n_clusters - 1}")
@@ -210,3 +220,33 @@ def _misfits(world: JobWorld) -> Iterator[Problem]:
         if most > world.clusters.n_nodes[cluster]:
             found = f"found {most} nodes of cluster {name} out at once"
             yield Problem("outages.nodes", found, f"must be at most the {world.clusters.n_nodes[cluster]} that it has")
+
+
+def _site_misfits(world: JobWorld) -> Iterator[Problem]:
+    """A site without demands, or demands of another one."""
+    site, demands = world.site, world.jobs.demands
+    if (site is None) != (demands is None):
+        found = "found a site, but not what jobs ask of it" if demands is None else "found demands, but no site"
+        yield Problem("site", found, "must come together")
+    if site is None or demands is None:
+        return
+    if world.clusters.n_clusters != 1:
+        yield Problem("site", f"found {world.clusters.n_clusters} clusters", "must be one, of the site's processors")
+    if demands.of_job.shape != (world.n_jobs,):
+        found = f"found {demands.of_job.size} values"
+        yield Problem("jobs.demands.of_job", found, f"must be one for each of the {world.n_jobs} jobs")
+    n = demands.n_classes
+    shapes = {
+        "units": (n,),
+        "most": (n,),
+        "need": (n, site.n_groups, len(site.resources)),
+        "gives": (n, site.n_groups),
+        "licences": (n, len(site.licences)),
+    }
+    for name, shape in shapes.items():
+        if getattr(demands, name).shape != shape:
+            yield Problem(f"jobs.demands.{name}", f"found the shape {getattr(demands, name).shape}", f"must be {shape}")
+    for name, most in (("of_job", n), ("partition", len(site.partitions))):
+        values = getattr(demands, name)
+        if values.size and not (0 <= values.min() and values.max() < most):
+            yield Problem(f"jobs.demands.{name}", f"found {values.min()} to {values.max()}", f"must be from 0 to {most - 1}")

@@ -14,6 +14,7 @@ from joulewise.policies.jobs.layout import job_facts
 from joulewise.policies.jobs.limits import advice_to_end, job_limits
 from joulewise.simulate.jobs.arrays import most_pins, overruns
 from joulewise.simulate.jobs.scheduler import Scheduler
+from joulewise.simulate.jobs.site import site_misfits
 
 MOST_PINS = 100_000_000
 """Room for this many is about 4 GB of addresses; memory is what is in use at a time."""
@@ -26,6 +27,9 @@ def job_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
     except InputError as error:
         yield from error.problems
     yield from _policy_problems(world, scheduler)
+    if world.site is not None:
+        yield from site_misfits(world, scheduler)
+        return
     yield from _window_problems(world, scheduler)
     yield from _pin_problems(world, scheduler)
     supply, outages = world.supply, world.outages

@@ -35,6 +35,7 @@ from joulewise.simulate.jobs.event import START, JobEvent
 from joulewise.simulate.jobs.misfits import job_misfits
 from joulewise.simulate.jobs.outside import idle_error, new_idle, raise_fault, sight_of
 from joulewise.simulate.jobs.scheduler import Scheduler
+from joulewise.simulate.jobs.site import run_on_site
 from joulewise.simulate.outside import outside_of
 from joulewise.visible import Visible
 
@@ -73,6 +74,8 @@ def simulate_jobs(world: JobWorld, scheduler: Scheduler, seed: int = 0, trial: i
         ("scheduler", scheduler, Scheduler, 'write jw.jobs.Scheduler(jw.jobs.find_policy("easy"))'),
     )
     raise_if_any(job_misfits(world, scheduler))
+    if world.site is not None:
+        return JobOutcome(world, *run_on_site(world, scheduler))
     if can_backfill_fast(world, scheduler):
         return JobOutcome(world, *backfill(world, scheduler))
     engine = JobEngine(world, scheduler, seed, trial)

@@ -1,0 +1,255 @@
+"""A site over time: jobs end and come, and at each instant with news the waiting ones are looked at in order."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from joulewise.kernels.jit import inlined, kernel, shared
+from joulewise.kernels.jobs.orders import note_usage, usage_of
+from joulewise.kernels.jobs.sites.fitting import (
+    could_fit,
+    fits_now,
+    forget_held,
+    has_licences,
+    hold,
+    take,
+    take_from_held,
+)
+from joulewise.kernels.jobs.sites.layout import NOWHERE
+
+# What is to come
+
+
+@inlined
+def _expect(timed, i, at_s):
+    """Something comes for job i at an instant."""
+    low, high = 0, timed.size[0]
+    while low < high:
+        middle = (low + high) >> 1
+        if timed.at_s[middle] > at_s:
+            low = middle + 1
+        else:
+            high = middle
+    for k in range(timed.size[0], low, -1):
+        timed.at_s[k] = timed.at_s[k - 1]
+    for k in range(timed.size[0], low, -1):
+        timed.job[k] = timed.job[k - 1]
+    timed.at_s[low] = at_s
+    timed.job[low] = i
+    timed.size[0] += 1
+
+
+@inlined
+def _forget(timed, i, at_s):
+    """What was to come for job i at an instant comes no longer."""
+    low, high = 0, timed.size[0]
+    while low < high:
+        middle = (low + high) >> 1
+        if timed.at_s[middle] > at_s:
+            low = middle + 1
+        else:
+            high = middle
+    while timed.job[low] != i:
+        low += 1
+    timed.size[0] -= 1
+    for k in range(low, timed.size[0]):
+        timed.at_s[k] = timed.at_s[k + 1]
+    for k in range(low, timed.size[0]):
+        timed.job[k] = timed.job[k + 1]
+
+
+@inlined
+def _next_s(timed):
+    """When the next comes."""
+    return timed.at_s[timed.size[0] - 1] if timed.size[0] > 0 else math.inf
+
+
+# Jobs end, come and start
+
+
+@inlined
+def _change_free(run, i, sign):
+    """A job takes what it needs, or gives it back."""
+    k = run.asks.of_job[i]
+    for p in range(run.pieces.first[i], run.pieces.first[i] + run.pieces.n[i]):
+        q = run.pieces.place[p]
+        take(run, run.ground.free, q, k, q, sign * run.pieces.n_pieces[p])
+    for lic in range(run.ground.licences.size):
+        run.ground.licences[lic] -= sign * run.asks.licences[k, lic]
+    if not run.rules.is_by_arrival:
+        note_usage(run.ranked.usage, i, run.start_s[i] if sign > 0 else _end_s(run, i), sign * run.ranked.cores[i])
+
+
+@inlined
+def _end_s(run, i):
+    """When a job ends that has started."""
+    return run.start_s[i] + run.coming.time_s[i]
+
+
+@shared
+def _end_all(run, now_s):
+    """End all jobs that end now; whether there are any."""
+    n = 0
+    while _next_s(run.ends) == now_s:
+        run.ends.size[0] -= 1
+        i = run.ends.job[run.ends.size[0]]
+        _forget(run.planned, i, run.start_s[i] + run.coming.planned_s[i])
+        _change_free(run, i, -1)
+        j = run.coming.first_follower[i]
+        while j != NOWHERE:
+            _expect(run.later, j, max(run.coming.arrival_s[j], now_s + run.coming.think_s[j]))
+            j = run.coming.next_follower[j]
+        n += 1
+    run.tried.free_epoch[0] += n > 0
+    return n > 0
+
+
+@inlined
+def _comes_before(run, i, j):
+    """Whether a waiting job is looked at before another."""
+    tier, key, ready_s = run.ranked.tier, run.waiting.key, run.waiting.ready_s
+    if tier[i] != tier[j]:
+        return tier[i] > tier[j]
+    if key[i] != key[j]:
+        return key[i] > key[j]
+    return ready_s[i] < ready_s[j] or (ready_s[i] == ready_s[j] and i < j)
+
+
+@inlined
+def _queue_up(run, i, now_s):
+    """A job joins the queue: higher tiers first, then who was ready first; whether it comes before somebody."""
+    waiting, at = run.waiting, run.waiting.n[0]
+    waiting.ready_s[i] = now_s
+    while at > 0 and _comes_before(run, i, waiting.job[at - 1]):
+        waiting.job[at] = waiting.job[at - 1]
+        at -= 1
+    waiting.job[at] = i
+    waiting.n[0] += 1
+    return at + 1 < waiting.n[0]
+
+
+@inlined
+def _start(run, i, now_s):
+    """A job starts at the places that were chosen."""
+    k, first, choice = run.asks.of_job[i], run.pieces.first[i], run.choice
+    planned_end_s = now_s + run.coming.planned_s[i]
+    for c in range(choice.n[0]):
+        run.pieces.place[first + c] = choice.place[c]
+        run.pieces.n_pieces[first + c] = choice.n_pieces[c]
+        take_from_held(run, k, choice.place[c], choice.n_pieces[c], now_s, planned_end_s)
+    run.pieces.n[i] = choice.n[0]
+    run.start_s[i] = now_s
+    _change_free(run, i, 1)
+    _expect(run.ends, i, now_s + run.coming.time_s[i])
+    _expect(run.planned, i, planned_end_s)
+
+
+# Who starts
+
+
+@shared
+def _start_if_it_fits(run, i, now_s):
+    """Let a waiting job start if it fits beside all that runs and is held ahead; whether it did."""
+    k, tried, planned_s = run.asks.of_job[i], run.tried, run.coming.planned_s[i]
+    if tried.at_epoch[k] == tried.free_epoch[0]:
+        return False
+    if tried.at_look[k] == tried.look[0] and planned_s >= tried.planned_s[k]:
+        return False
+    if not could_fit(run, k):
+        tried.at_epoch[k] = tried.free_epoch[0]
+        return False
+    for d in range(run.waiting.n_due[0]):
+        hold(run, run.waiting.due[d], now_s)
+    run.waiting.n_due[0] = 0
+    if not fits_now(run, k, now_s, now_s + planned_s):
+        tried.at_look[k] = tried.look[0]
+        tried.planned_s[k] = planned_s
+        return False
+    _start(run, i, now_s)
+    return True
+
+
+@shared
+def _look_through(run, begin, now_s):
+    """Look at the waiting jobs from a place in the order on: each starts, or may have places held for it."""
+    waiting, partitions = run.waiting, run.partitions
+    keep = begin
+    for at in range(begin, waiting.n[0]):
+        i = waiting.job[at]
+        p = run.asks.partition[run.asks.of_job[i]]
+        if not partitions.is_blocked[p] and has_licences(run, run.asks.of_job[i]):
+            if _start_if_it_fits(run, i, now_s):
+                continue
+            partitions.is_blocked[p] = not run.rules.backfills
+            if partitions.n_held[p] < run.rules.n_ahead:
+                partitions.n_held[p] += 1
+                waiting.due[waiting.n_due[0]] = i
+                waiting.n_due[0] += 1
+        waiting.job[keep] = i
+        keep += 1
+    waiting.n[0] = keep
+
+
+@shared
+def _begin_anew(run):
+    """Nothing is held ahead, and no partition waits."""
+    forget_held(run)
+    run.waiting.n_due[0] = 0
+    run.tried.look[0] += 1
+    run.partitions.n_held[:] = 0
+    run.partitions.is_blocked[:] = False
+
+
+@shared
+def _sort(run, priority, now_s):
+    """Put the waiting jobs in order: of higher tiers first, then of higher priority, then as they became ready."""
+    waiting, ranked = run.waiting, run.ranked
+    for at in range(waiting.n[0]):
+        i = waiting.job[at]
+        rank = priority(
+            now_s - waiting.ready_s[i], run.coming.planned_s[i], ranked.nodes[i], ranked.share[i], ranked.resources[i],
+            usage_of(ranked.usage, i, now_s), ranked.standing[i],
+        )  # fmt: skip
+        waiting.key[i] = -np.inf if np.isnan(rank) else rank
+    for at in range(1, waiting.n[0]):  # few change their places from one event to the next
+        i, to = waiting.job[at], at
+        while to > 0 and _comes_before(run, i, waiting.job[to - 1]):
+            waiting.job[to] = waiting.job[to - 1]
+            to -= 1
+        waiting.job[to] = i
+
+
+@kernel
+def run_site(run, priority, end_s):
+    """Let everything happen up to an instant; at how many instants somebody waited for a decision.
+
+    At one instant all ends come first, then all arrivals, then the waiting jobs are looked at. Where nothing came free
+    and their order stands, those that waited before fit no better than before, and only the new ones are looked at.
+    """
+    n_arrived, n_events, coming = 0, 0, run.coming
+    while True:
+        now_s = min(_next_s(run.ends), _next_s(run.later))
+        while n_arrived < coming.arrival_s.size and coming.after[n_arrived] != NOWHERE:
+            n_arrived += 1
+        if n_arrived < coming.arrival_s.size:
+            now_s = min(now_s, coming.arrival_s[n_arrived])
+        if now_s == math.inf or now_s > end_s:
+            return n_events
+        is_new = _end_all(run, now_s) or not run.rules.is_by_arrival or _next_s(run.planned) <= now_s
+        begin = run.waiting.n[0]
+        while n_arrived < coming.arrival_s.size and coming.arrival_s[n_arrived] == now_s:
+            if coming.after[n_arrived] == NOWHERE:
+                is_new |= _queue_up(run, n_arrived, now_s)
+            n_arrived += 1
+        while _next_s(run.later) == now_s:
+            run.later.size[0] -= 1
+            is_new |= _queue_up(run, run.later.job[run.later.size[0]], now_s)
+        n_events += run.waiting.n[0] > 0
+        if is_new:
+            begin = 0
+            _begin_anew(run)
+            if not run.rules.is_by_arrival:
+                _sort(run, priority, now_s)
+        _look_through(run, begin, now_s)

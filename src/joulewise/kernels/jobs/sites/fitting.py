@@ -1,0 +1,243 @@
+"""Where a job of a site fits: now, or at the earliest; with what runs, and what is held ahead for others."""
+
+from __future__ import annotations
+
+import math
+
+from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.jobs.sites.layout import NOWHERE
+
+
+@inlined
+def _pieces_in(free, at, need, k, g, most):
+    """How many pieces of a class fit into one row of what is free, `most` at most."""
+    n = most
+    for r in range(free.shape[1]):
+        if need[k, g, r] > 0:
+            if free[at, r] < need[k, g, r]:
+                return 0
+            if n > 1:
+                n = min(n, free[at, r] // need[k, g, r])
+    return n
+
+
+@inlined
+def _units_beside(run, free, q, k, g, from_s, until_s):
+    """How many units of a class a place gives over a time, if what is free at its start is known.
+
+    Running jobs only leave more; what is held ahead takes some when it starts.
+    """
+    n = _pieces_in(free, q, run.asks.need, k, g, run.asks.most[k, g])
+    h = run.held.at_place[q]
+    while n > 0 and h != NOWHERE:
+        if from_s <= run.held.start_s[h] < until_s:
+            n = min(n, _pieces_in(run.held.left, h, run.asks.need, k, g, n))
+        h = run.held.next[h]
+    return n * run.asks.gives[k, g]
+
+
+@inlined
+def has_licences(run, k):
+    """Whether the licences are free that a class needs; nodes are not held ahead for who waits for those."""
+    for lic in range(run.ground.licences.size):
+        if run.ground.licences[lic] < run.asks.licences[k, lic]:
+            return False
+    return True
+
+
+@shared
+def could_fit(run, k):
+    """Whether a class fits now if nothing is held ahead for anybody."""
+    total = 0
+    for g in range(run.ground.rank.size):
+        if run.asks.gives[k, g] > 0:
+            for q in range(run.ground.first[g], run.ground.first[g + 1]):
+                n = _pieces_in(run.ground.free, q, run.asks.need, k, g, run.asks.most[k, g])
+                total += n * run.asks.gives[k, g]
+                if total >= run.asks.units[k]:
+                    return True
+    return False
+
+
+@shared
+def fits_now(run, k, now_s, until_s):
+    """Whether a class fits from now on for a time beside all that is held ahead; if so the places are chosen."""
+    total = 0
+    for g in range(run.ground.rank.size):
+        if run.asks.gives[k, g] > 0:
+            for q in range(run.ground.first[g], run.ground.first[g + 1]):
+                run.choice.units[q] = _units_beside(run, run.ground.free, q, k, g, now_s, until_s)
+                total += run.choice.units[q]
+    if total < run.asks.units[k]:
+        return False
+    _choose(run, k, run.ground.free)
+    return True
+
+
+@inlined
+def _left_over(run, free, q, g):
+    """What counts against a place where jobs are packed: its rank, then what it has free."""
+    score = 0
+    if run.rules.packs:
+        for r in range(free.shape[1]):
+            score += free[q, r] * run.ground.worth[g, r]
+    return score
+
+
+@shared
+def _choose(run, k, free):
+    """Choose places for a class among those that give units: of lowest rank, then with least free, then the first."""
+    choice, wanted = run.choice, run.asks.units[k]
+    choice.n[0] = 0
+    while wanted > 0:
+        best, best_g, best_score = NOWHERE, NOWHERE, 0
+        for g in range(run.ground.rank.size):
+            if run.asks.gives[k, g] > 0 and (best == NOWHERE or run.ground.rank[g] <= run.ground.rank[best_g]):
+                for q in range(run.ground.first[g], run.ground.first[g + 1]):
+                    if choice.units[q] > 0:
+                        score = _left_over(run, free, q, g)
+                        is_lower = best == NOWHERE or run.ground.rank[g] < run.ground.rank[best_g]
+                        if is_lower or score < best_score:
+                            best, best_g, best_score = q, g, score
+        gives = run.asks.gives[k, best_g]
+        taken = min(choice.units[best] // gives, -(-wanted // gives))
+        choice.units[best] = 0
+        choice.place[choice.n[0]] = best
+        choice.n_pieces[choice.n[0]] = taken
+        choice.n[0] += 1
+        wanted -= taken * gives
+
+
+@inlined
+def take(run, rows, at, k, q, count):
+    """Take pieces of a class at a place out of a row of what is free; negative ones are given back."""
+    g = run.ground.group[q]
+    for r in range(rows.shape[1]):
+        rows[at, r] -= count * run.asks.need[k, g, r]
+
+
+# What is held ahead
+
+
+@shared
+def forget_held(run):
+    """Nothing is held ahead any longer."""
+    for h in range(run.held.size[0]):
+        run.held.at_place[run.held.place[h]] = NOWHERE
+    run.held.size[0] = 0
+
+
+@inlined
+def take_from_held(run, k, q, count, from_s, until_s):
+    """Pieces of a class go to a place for a time: whatever is held there from an instant within it has less left."""
+    h = run.held.at_place[q]
+    while h != NOWHERE:
+        if from_s <= run.held.start_s[h] < until_s:
+            take(run, run.held.left, h, k, q, count)
+        h = run.held.next[h]
+
+
+@inlined
+def _sort_in(order, n, instants, h):
+    """Put row h where its instant belongs among n sorted ones."""
+    at = n
+    while at > 0 and instants[order[at - 1]] > instants[h]:
+        order[at] = order[at - 1]
+        at -= 1
+    order[at] = h
+
+
+@shared
+def hold(run, i, now_s):
+    """Hold places for a job from the earliest instant on at which it fits, as far as planned."""
+    k = run.asks.of_job[i]
+    start_s = _earliest(run, i, now_s)
+    end_s = start_s + run.coming.planned_s[i]
+    held, choice = run.held, run.choice
+    _choose(run, k, choice.free)
+    for c in range(choice.n[0]):
+        q, count, h = choice.place[c], choice.n_pieces[c], held.size[0]
+        take_from_held(run, k, q, count, start_s, end_s)
+        held.job[h], held.place[h], held.n_pieces[h] = i, q, count
+        held.start_s[h], held.end_s[h] = start_s, end_s
+        for r in range(held.left.shape[1]):
+            held.left[h, r] = choice.free[q, r]
+        take(run, held.left, h, k, q, count)
+        held.next[h] = held.at_place[q]
+        held.at_place[q] = h
+        _sort_in(held.by_start, h, held.start_s, h)
+        _sort_in(held.by_end, h, held.end_s, h)
+        held.size[0] += 1
+
+
+@shared
+def _earliest(run, i, now_s):
+    """The earliest instant at which a job fits for as long as it is planned; the choice has what is free there then.
+
+    Running jobs are taken to end as planned, and those past their plan at once.
+    """
+    k, planned_s = run.asks.of_job[i], run.coming.planned_s[i]
+    at_s, total = now_s, 0
+    n_ended, n_started, n_over = 0, 0, 0
+    for g in range(run.ground.rank.size):
+        for q in range(run.ground.first[g], run.ground.first[g + 1]):
+            run.choice.units[q] = 0
+            for r in range(run.ground.free.shape[1]):
+                run.choice.free[q, r] = run.ground.free[q, r]
+            if run.asks.gives[k, g] > 0:
+                run.choice.units[q] = _units_beside(run, run.choice.free, q, k, g, at_s, at_s + planned_s)
+                total += run.choice.units[q]
+    while True:
+        while n_ended < run.planned.size[0] and _planned_end_s(run, n_ended) <= at_s:
+            j = run.planned.job[run.planned.size[0] - 1 - n_ended]
+            for p in range(run.pieces.first[j], run.pieces.first[j] + run.pieces.n[j]):
+                total += _change(run, k, run.asks.of_job[j], run.pieces.place[p], -run.pieces.n_pieces[p], at_s, planned_s)
+            n_ended += 1
+        while n_over < run.held.size[0] and run.held.end_s[run.held.by_end[n_over]] <= at_s:
+            total += _change_held(run, k, run.held.by_end[n_over], -1, at_s, planned_s)
+            n_over += 1
+        while n_started < run.held.size[0] and run.held.start_s[run.held.by_start[n_started]] <= at_s:
+            total += _change_held(run, k, run.held.by_start[n_started], 1, at_s, planned_s)
+            n_started += 1
+        if total >= run.asks.units[k]:
+            for h in range(run.held.size[0]):  # some may have come to lie within the time since they were looked at
+                total += _look_again(run, k, run.held.place[h], at_s, planned_s)
+            if total >= run.asks.units[k]:
+                return at_s
+        at_s = math.inf
+        if n_ended < run.planned.size[0]:
+            at_s = _planned_end_s(run, n_ended)
+        if n_over < run.held.size[0]:
+            at_s = min(at_s, run.held.end_s[run.held.by_end[n_over]])
+        if n_started < run.held.size[0]:
+            at_s = min(at_s, run.held.start_s[run.held.by_start[n_started]])
+
+
+@inlined
+def _planned_end_s(run, at):
+    """The planned end of the job that is planned to end so many places after the first."""
+    return run.planned.at_s[run.planned.size[0] - 1 - at]
+
+
+@inlined
+def _change_held(run, k, h, sign, at_s, planned_s):
+    """What is held begins, or is over; how many units more a class would have."""
+    return _change(run, k, run.asks.of_job[run.held.job[h]], run.held.place[h], sign * run.held.n_pieces[h], at_s, planned_s)
+
+
+@inlined
+def _change(run, k, of, q, count, at_s, planned_s):
+    """Pieces of another class are taken from what will be free at a place; how many units more a class would have."""
+    take(run, run.choice.free, q, of, q, count)
+    return _look_again(run, k, q, at_s, planned_s)
+
+
+@inlined
+def _look_again(run, k, q, at_s, planned_s):
+    """How many units more than before a class would have at a place."""
+    g = run.ground.group[q]
+    if run.asks.gives[k, g] == 0:
+        return 0
+    before = run.choice.units[q]
+    run.choice.units[q] = _units_beside(run, run.choice.free, q, k, g, at_s, at_s + planned_s)
+    return run.choice.units[q] - before

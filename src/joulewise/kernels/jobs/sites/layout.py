@@ -1,0 +1,199 @@
+"""What the kernels of a site work on: places, what jobs ask of them, what runs there, and what is held ahead."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from joulewise.kernels.jobs.orders import Usage
+from joulewise.kernels.records import record
+
+NOWHERE = -1
+
+
+@record
+class Ground(NamedTuple):
+    """The places of a site: each node that jobs share is one, and so are all nodes of a group that is given as wholes.
+
+    Those of group g are from `first[g]` to `first[g + 1]`; `group` tells the group of each. `free` has for each place
+    what is free now of each resource. Groups of lower `rank` come first; `worth` is what one of a resource counts where
+    leftovers are compared.
+    """
+
+    first: NDArray[np.int64]
+    group: NDArray[np.int64]
+    free: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    worth: NDArray[np.int64]
+    licences: NDArray[np.int64]
+
+
+@record
+class Asks(NamedTuple):
+    """What jobs ask for: jobs of one class ask for the same.
+
+    A job of class k needs `units[k]`, in pieces of which at most `most[k, g]` go to one place of group g. Each takes
+    `need[k, g]` there and gives `gives[k, g]` units, 0 where the job may not run. `licences` count for the whole site.
+    """
+
+    of_job: NDArray[np.int64]
+    partition: NDArray[np.int64]
+    units: NDArray[np.int64]
+    most: NDArray[np.int64]
+    need: NDArray[np.int64]
+    gives: NDArray[np.int64]
+    licences: NDArray[np.int64]
+
+
+@record
+class Coming(NamedTuple):
+    """When jobs can start at the earliest and how long they run; they are in order of arrival.
+
+    `after` is a job that must have ended `think_s` before, or -1. `first_follower` and `next_follower` list them.
+    """
+
+    arrival_s: NDArray[np.float64]
+    time_s: NDArray[np.float64]
+    planned_s: NDArray[np.float64]
+    after: NDArray[np.int64]
+    think_s: NDArray[np.float64]
+    first_follower: NDArray[np.int64]
+    next_follower: NDArray[np.int64]
+
+
+@record
+class Ranked(NamedTuple):
+    """What priorities go by: nodes, their share of the site, core-seconds and standing of each job."""
+
+    tier: NDArray[np.int64]
+    nodes: NDArray[np.float64]
+    share: NDArray[np.float64]
+    resources: NDArray[np.float64]
+    cores: NDArray[np.float64]
+    standing: NDArray[np.float64]
+    usage: Usage
+
+
+@record
+class Timed(NamedTuple):
+    """The `size[0]` jobs with something to come, and when; down to the earliest."""
+
+    size: NDArray[np.int64]
+    at_s: NDArray[np.float64]
+    job: NDArray[np.int64]
+
+
+@record
+class Pieces(NamedTuple):
+    """Where jobs run: those of job i are the `n[i]` rows from `first[i]` on, each so many pieces at a place."""
+
+    first: NDArray[np.int64]
+    n: NDArray[np.int64]
+    place: NDArray[np.int64]
+    n_pieces: NDArray[np.int64]
+
+
+@record
+class Held(NamedTuple):
+    """What is held ahead: `size[0]` pieces of reservations.
+
+    Each holds `n_pieces` of `job` at a `place` from `start_s` to `end_s`; `left` is what nobody has of the place
+    when it starts. The pieces of a place are linked from `at_place` by `next`; `by_start` and `by_end` sort them all.
+    """
+
+    size: NDArray[np.int64]
+    job: NDArray[np.int64]
+    place: NDArray[np.int64]
+    n_pieces: NDArray[np.int64]
+    start_s: NDArray[np.float64]
+    end_s: NDArray[np.float64]
+    left: NDArray[np.int64]
+    next: NDArray[np.int64]
+    at_place: NDArray[np.int64]
+    by_start: NDArray[np.int64]
+    by_end: NDArray[np.int64]
+
+
+@record
+class Choice(NamedTuple):
+    """Room to choose places in: what will be free at each, how many units it could give, and the pieces chosen."""
+
+    free: NDArray[np.int64]
+    units: NDArray[np.int64]
+    n: NDArray[np.int64]
+    place: NDArray[np.int64]
+    n_pieces: NDArray[np.int64]
+
+
+@record
+class Waiting(NamedTuple):
+    """The `n[0]` jobs that wait, in the order in which they are looked at, their keys, and since when they are ready.
+
+    The first `n_due[0]` of `due` wait to have nodes held for them as soon as that makes a difference.
+    """
+
+    n: NDArray[np.int64]
+    job: NDArray[np.int64]
+    key: NDArray[np.float64]
+    ready_s: NDArray[np.float64]
+    n_due: NDArray[np.int64]
+    due: NDArray[np.int64]
+
+
+@record
+class Tried(NamedTuple):
+    """What was found not to fit, so that it need not be tried again.
+
+    A class that did not fit at the `free_epoch` (which changes when something comes free) does not fit until the next;
+    one that did not fit for `planned_s` beside what is held ahead in a `look`, fits for no longer time either.
+    """
+
+    free_epoch: NDArray[np.int64]
+    look: NDArray[np.int64]
+    at_epoch: NDArray[np.int64]
+    at_look: NDArray[np.int64]
+    planned_s: NDArray[np.float64]
+
+
+@record
+class Partitions(NamedTuple):
+    """Of each partition: for how many of its jobs nodes are held now, and whether it waits for its first job."""
+
+    n_held: NDArray[np.int64]
+    is_blocked: NDArray[np.bool_]
+
+
+@record
+class SiteRules(NamedTuple):
+    """For how many jobs of each partition nodes are held ahead, and whether later jobs may start before others.
+
+    With `packs`, jobs go where they leave least; else to the first places that have room.
+    """
+
+    n_ahead: int
+    backfills: bool
+    packs: bool
+    is_by_arrival: bool
+
+
+@record
+class SiteRun(NamedTuple):
+    """All that a run of a site works on."""
+
+    ground: Ground
+    asks: Asks
+    coming: Coming
+    ranked: Ranked
+    rules: SiteRules
+    ends: Timed
+    planned: Timed
+    later: Timed
+    pieces: Pieces
+    held: Held
+    choice: Choice
+    waiting: Waiting
+    tried: Tried
+    partitions: Partitions
+    start_s: NDArray[np.float64]

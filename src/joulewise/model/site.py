@@ -1,0 +1,130 @@
+"""A site: nodes with several resources in groups of identical ones, partitions of them, and what jobs ask for there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from joulewise.errors import Problem, raise_if_any
+from joulewise.model.arrays import Bools, Counts, Ints, freeze_fields
+
+ANY_NUMBER = 2**31 - 1
+"""More than any node has of anything."""
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """Groups of identical nodes with what each node has, and the partitions through which jobs get them.
+
+    `capacity` has a row for each group and a column for each resource, as whole numbers. Groups of lower `weight` are
+    taken first. `in_partition` says which groups each partition has. Jobs of a partition of higher `tier` come first.
+    A partition that `gives_wholes` gives whole nodes, any other lets jobs share them. `licences` are counted for the
+    whole site. Raises InputError with every problem found.
+    """
+
+    resources: tuple[str, ...]
+    groups: tuple[str, ...]
+    n_nodes: Counts
+    capacity: Counts
+    weight: Counts
+    partitions: tuple[str, ...]
+    in_partition: Bools
+    tier: Counts
+    gives_wholes: Bools
+    licences: tuple[str, ...]
+    n_licences: Counts
+
+    def __post_init__(self) -> None:
+        ints = dict.fromkeys(("n_nodes", "capacity", "weight", "tier", "n_licences"), np.int64)
+        freeze_fields(self, {**ints, "in_partition": np.bool_, "gives_wholes": np.bool_})
+        raise_if_any(_site_problems(self))
+
+    @property
+    def n_groups(self) -> int:
+        return len(self.groups)
+
+    @property
+    def is_counted(self) -> Bools:
+        """Which groups need only be counted, as all their partitions give whole nodes."""
+        shares = self.in_partition & ~self.gives_wholes[:, None]
+        return np.asarray(~shares.any(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Demands:
+    """What jobs ask of a site; those of one class ask for the same, and `of_job` is the class of each.
+
+    A job of class k runs in one `partition`, in the groups where `gives[k, g]` is above 0. It needs `units[k]`, in
+    pieces, each on one node: a piece takes `need[k, g]` of the resources of a node of group g and gives `gives[k, g]`
+    units; at most `most[k, g]` go to one node. Of a group that is counted a piece is a whole node, whatever it needs.
+    """
+
+    of_job: Ints
+    partition: Ints
+    units: Counts
+    most: Counts
+    need: Counts
+    gives: Counts
+    licences: Counts
+
+    def __post_init__(self) -> None:
+        ints = dict.fromkeys(("units", "most", "need", "gives", "licences"), np.int64)
+        freeze_fields(self, {"of_job": np.int32, "partition": np.int32, **ints})
+
+    @property
+    def n_classes(self) -> int:
+        return self.partition.size
+
+    def fits(self, site: Site) -> Bools:
+        """Which classes fit where nothing else runs."""
+        counted, n_nodes = site.is_counted, site.n_nodes
+        with np.errstate(divide="ignore"):
+            room = np.where(self.need > 0, site.capacity // np.maximum(self.need, 1), ANY_NUMBER).min(axis=2)
+        on_node = np.where(counted, (room > 0).astype(np.int64), np.minimum(room, self.most[:, None]))
+        has_units = (on_node * self.gives * n_nodes).sum(axis=1) >= self.units
+        return np.asarray(has_units & (self.licences <= site.n_licences).all(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where jobs ran, a row for each piece: so many of a job's pieces on a node, or on nodes of a counted group.
+
+    A `node` is its number in its group, -1 where nodes are only counted.
+    """
+
+    job: Ints
+    group: Ints
+    node: Ints
+    pieces: Counts
+
+    def __post_init__(self) -> None:
+        ints = dict.fromkeys(("job", "group", "node"), np.int32)
+        freeze_fields(self, {**ints, "pieces": np.int64})
+
+
+def _site_problems(site: Site) -> Iterator[Problem]:
+    n, n_partitions = len(site.groups), len(site.partitions)
+    shapes = {
+        "n_nodes": (n,),
+        "capacity": (n, len(site.resources)),
+        "weight": (n,),
+        "in_partition": (n_partitions, n),
+        "tier": (n_partitions,),
+        "gives_wholes": (n_partitions,),
+        "n_licences": (len(site.licences),),
+    }
+    for name, shape in shapes.items():
+        if getattr(site, name).shape != shape:
+            yield Problem(f"site.{name}", f"found the shape {getattr(site, name).shape}", f"must be {shape}")
+            return
+    for name in ("resources", "groups", "partitions", "licences"):
+        names = getattr(site, name)
+        if len(set(names)) < len(names):
+            yield Problem(f"site.{name}", f"found {list(names)}", "must all differ")
+    for name in ("n_nodes", "capacity", "n_licences"):
+        if (getattr(site, name) < 0).any():
+            yield Problem(f"site.{name}", f"found {getattr(site, name).min()}", "must be 0 or more")
+    for row in np.flatnonzero(~site.in_partition.any(axis=1)):
+        yield Problem(f"site: partition {site.partitions[row]}", "found no nodes", "must have a group of nodes")

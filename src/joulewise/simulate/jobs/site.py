@@ -1,0 +1,256 @@
+"""Jobs on a site whose nodes they may share: partitions with queues of their own, and packing by a stated rule."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from joulewise.errors import Problem
+from joulewise.kernels.jobs.sites.events import run_site
+from joulewise.kernels.jobs.sites.layout import (
+    NOWHERE,
+    Asks,
+    Choice,
+    Coming,
+    Ground,
+    Held,
+    Partitions,
+    Pieces,
+    Ranked,
+    SiteRules,
+    SiteRun,
+    Timed,
+    Tried,
+    Waiting,
+)
+from joulewise.model.arrays import Bools, Counts, Floats
+from joulewise.model.jobs import NO_JOB, Fate, JobAllocation, JobWorld
+from joulewise.model.site import ANY_NUMBER, Demands, Places, Site
+from joulewise.policies.jobs.compile import compiled_order
+from joulewise.policies.jobs.layout import job_facts
+from joulewise.policies.jobs.orders import BY_ARRIVAL
+from joulewise.policies.jobs.policy import ALL_JOBS
+from joulewise.simulate.jobs import arrays as job_arrays
+from joulewise.simulate.jobs.scheduler import Scheduler
+
+_run_site: Any = run_site
+_BEFORE_ALL_S = -1.0
+_WHOLE = 2**32
+"""What all of a resource of a node counts where leftovers are compared."""
+MOST_PIECES = 200_000_000
+"""Room for this many is about 3 GB of addresses; memory is what is in use at a time."""
+
+
+class Sited(NamedTuple):
+    """What became of the jobs, at how many instants somebody waited for a decision, and the wall-clock time taken."""
+
+    allocation: JobAllocation
+    n_mapping_events: int
+    mapping_s: float
+
+
+def run_on_site(world: JobWorld, scheduler: Scheduler) -> Sited:
+    """Let a scheduler work through the jobs of a site, until its window ends or all are done."""
+    assert world.site is not None and world.jobs.demands is not None
+    state = _new_run(world, world.site, world.jobs.demands, scheduler)
+    priority = compiled_order(scheduler.order or BY_ARRIVAL)
+    _run_site(state, priority, _BEFORE_ALL_S)  # compiles, or loads what was compiled
+    began = time.perf_counter()
+    n_events = int(_run_site(state, priority, world.jobs.work.end_s))
+    mapping_s = time.perf_counter() - began
+    return Sited(_allocation(world, world.site, state, scheduler), n_events, mapping_s)
+
+
+def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
+    """Every reason for which a scheduler cannot work on a site."""
+    policy, kept = scheduler.policy, "must be left out on a site whose nodes jobs share"
+    if policy.rule != "in-order":
+        allowed = "on a site jobs go in an order: easy, conservative, fcfs, sjf, largest-first, wfp3, unicef, multifactor"
+        yield Problem("scheduler.policy", f"found {policy.name!r}", allowed)
+    switches = {
+        "mapping_interval": math.isfinite(scheduler.mapping_interval_s),
+        "dropping_threshold": scheduler.dropping_threshold > 0,
+        "energy_filter": scheduler.energy_filter != "none",
+        "preempts": scheduler.preempts,
+        "nodes": scheduler.nodes != "counted",
+    }
+    yield from (Problem(f"scheduler.{name}", "found it", kept) for name, is_on in switches.items() if is_on)
+    if world.supply.is_limited:
+        yield Problem("supply", "found a limit of energy or power", kept)
+    if world.outages.n_outages:
+        yield Problem("system", "found outages or failures", kept)
+    if world.jobs.demands is not None and world.site is not None:
+        n_pieces = int(_most_pieces(world.site, world.jobs.demands).sum())
+        if n_pieces > MOST_PIECES:
+            yield Problem("workload", f"found jobs of {n_pieces:,} pieces", f"must be {MOST_PIECES:,} at most")
+
+
+def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler) -> SiteRun:
+    """The site before anything has come."""
+    ground = _ground(site)
+    n, n_places, n_resources = world.n_jobs, ground.group.size, ground.free.shape[1]
+    most_pieces, n_ahead = _most_pieces(site, demands), _n_ahead(scheduler)
+    n_held = int(min(most_pieces.sum(), n_ahead * len(site.partitions) * most_pieces.max(initial=0)))
+    first = np.concatenate(([0], np.cumsum(most_pieces)))
+    n_pieces, by_class = int(first[-1]), np.zeros(demands.n_classes, np.int64)
+    return SiteRun(
+        ground,
+        _asks(site, demands),
+        _coming(world, scheduler),
+        _ranked(world, site, demands, scheduler),
+        SiteRules(n_ahead, scheduler.policy.backfills, packs=True, is_by_arrival=_is_by_arrival(scheduler)),
+        _no_times(n),
+        _no_times(n),
+        _no_times(n),
+        Pieces(first, np.zeros(n, np.int64), _ints(n_pieces), _ints(n_pieces)),
+        Held(
+            _zero(), _ints(n_held), _ints(n_held), _ints(n_held), np.empty(n_held), np.empty(n_held),
+            np.empty((n_held, n_resources), np.int64), _ints(n_held), np.full(n_places, NOWHERE), _ints(n_held),
+            _ints(n_held),
+        ),
+        Choice(np.empty((n_places, n_resources), np.int64), _ints(n_places), _zero(), _ints(n_places), _ints(n_places)),
+        Waiting(_zero(), _ints(n), np.zeros(n), np.full(n, np.inf), _zero(), _ints(n)),
+        Tried(_zero() + 1, _zero() + 1, by_class, by_class.copy(), np.zeros(demands.n_classes)),
+        Partitions(np.zeros(len(site.partitions), np.int64), np.zeros(len(site.partitions), np.bool_)),
+        np.full(n, np.nan),
+    )  # fmt: skip
+
+
+def _ground(site: Site) -> Ground:
+    """All nodes without a job: a counted group is one place that has its nodes in place of resources."""
+    counted = site.is_counted
+    n_places = np.where(counted, 1, site.n_nodes)
+    first = np.concatenate(([0], np.cumsum(n_places)))
+    capacity = site.capacity.copy()
+    capacity[counted] = 0
+    capacity[counted, 0] = site.n_nodes[counted]
+    group = np.repeat(np.arange(site.n_groups), n_places)
+    rank = np.unique(site.weight, return_inverse=True)[1].astype(np.int64)
+    return Ground(
+        first, group, capacity[group], rank, _WHOLE // np.maximum(capacity, 1), site.n_licences.copy()
+    )
+
+
+def _asks(site: Site, demands: Demands) -> Asks:
+    """What classes ask for; of a counted group a piece is one of its nodes."""
+    counted = site.is_counted
+    need = demands.need.copy()
+    need[:, counted] = 0
+    need[:, counted, 0] = 1
+    may = (demands.need <= site.capacity).all(axis=2)
+    return Asks(
+        demands.of_job.astype(np.int64),
+        demands.partition.astype(np.int64),
+        demands.units.copy(),
+        np.where(counted, ANY_NUMBER, demands.most[:, None]).astype(np.int64),
+        need,
+        np.where(may, demands.gives, 0),
+        demands.licences.copy(),
+    )
+
+
+def _most_pieces(site: Site, demands: Demands) -> Counts:
+    """At how many places each job could run at most."""
+    n_places = np.where(site.is_counted, 1, site.n_nodes)
+    may = demands.gives > 0
+    places, needed = (may * n_places).sum(axis=1), np.where(may, -(-demands.units[:, None] // np.maximum(demands.gives, 1)), 0)
+    return np.asarray(np.minimum(places, needed.max(axis=1, initial=0))[demands.of_job])
+
+
+def _n_ahead(scheduler: Scheduler) -> int:
+    return ANY_NUMBER if scheduler.n_reservations == ALL_JOBS else scheduler.n_reservations
+
+
+def _is_by_arrival(scheduler: Scheduler) -> bool:
+    return scheduler.order is None or scheduler.order.priority is None
+
+
+def _coming(world: JobWorld, scheduler: Scheduler) -> Coming:
+    """When jobs come and how long they run; those that fit nowhere never come."""
+    jobs, types = world.jobs, world.types
+    planned_s, time_s = job_arrays.seen_times(world, scheduler)
+    fits = _fits(world)
+    option = types.first[jobs.work.task_type]
+    arrival_s = jobs.work.arrival_s.copy()
+    after = np.full(world.n_jobs, NOWHERE, np.int64) if jobs.after is None else jobs.after.astype(np.int64)
+    first, following = np.full(world.n_jobs, NOWHERE, np.int64), np.full(world.n_jobs, NOWHERE, np.int64)
+    for job in np.flatnonzero((after != NOWHERE) & fits)[::-1]:
+        following[job], first[after[job]] = first[after[job]], job
+    after[~fits] = np.flatnonzero(~fits)  # nobody ends it, so it never comes
+    think_s = np.zeros(world.n_jobs) if jobs.think_s is None else jobs.think_s.copy()
+    runs_s, plans_s = np.full(fits.size, np.inf), np.full(fits.size, np.inf)
+    runs_s[fits], plans_s[fits] = time_s[option[fits]], planned_s[option[fits]]
+    return Coming(arrival_s, runs_s, plans_s, after, think_s, first, following)
+
+
+def _fits(world: JobWorld) -> Bools:
+    return np.asarray(np.diff(world.types.first)[world.jobs.work.task_type] > 0)
+
+
+def _ranked(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler) -> Ranked:
+    """What priorities go by, where nodes are the processors of a site."""
+    facts = job_facts(world)
+    planned_s, _ = job_arrays.seen_times(world, scheduler)
+    fits, option = _fits(world), world.types.first[world.jobs.work.task_type]
+    cores = np.zeros(world.n_jobs)
+    cores[fits] = world.types.nodes[option[fits]]
+    resources = np.zeros(world.n_jobs)
+    resources[fits] = planned_s[option[fits]] * cores[fits]
+    return Ranked(
+        site.tier[demands.partition][demands.of_job],
+        cores,
+        cores / world.clusters.n_nodes[0],
+        resources,
+        cores,
+        job_arrays.standings_of(world, scheduler, facts).standing,
+        job_arrays.usage_of(world, scheduler),
+    )
+
+
+def _no_times(n: int) -> Timed:
+    return Timed(_zero(), np.empty(n), _ints(n))
+
+
+def _zero() -> Counts:
+    return np.zeros(1, np.int64)
+
+
+def _ints(n: int) -> Counts:
+    return np.empty(n, np.int64)
+
+
+def _allocation(world: JobWorld, site: Site, state: SiteRun, scheduler: Scheduler) -> JobAllocation:
+    """What was decided."""
+    n, start_s, fits = world.n_jobs, state.start_s, _fits(world)
+    ran = np.isfinite(start_s)
+    option, fate = np.full(n, NO_JOB, np.int32), np.full(n, Fate.WAITING, np.int8)
+    option[ran] = world.types.first[world.jobs.work.task_type[ran]]
+    fate[ran] = np.where(job_arrays.killed(world, scheduler)[option[ran]], Fate.KILLED, Fate.RAN)
+    fate[~fits] = Fate.IMPOSSIBLE
+    end_s = start_s + state.coming.time_s
+    return JobAllocation(option, start_s, end_s, _ready_s(world, end_s), fate, places=_places(site, state))
+
+
+def _ready_s(world: JobWorld, end_s: Floats) -> Floats:
+    """When each job could have started: never where it waits for one that did not run."""
+    jobs, arrival_s = world.jobs, world.jobs.work.arrival_s
+    if jobs.after is None:
+        return arrival_s
+    think_s = np.zeros(world.n_jobs) if jobs.think_s is None else jobs.think_s
+    ended_s = np.nan_to_num(end_s, nan=np.inf)[jobs.after]
+    return np.where(jobs.after == NO_JOB, arrival_s, np.maximum(arrival_s, ended_s + think_s))
+
+
+def _places(site: Site, state: SiteRun) -> Places:
+    """Where jobs ran."""
+    pieces = state.pieces
+    job = np.repeat(np.arange(pieces.n.size), pieces.n)
+    row = pieces.first[:-1][job] + (np.arange(job.size) - np.repeat(np.cumsum(pieces.n) - pieces.n, pieces.n))
+    place = pieces.place[row]
+    group = state.ground.group[place]
+    node = np.where(site.is_counted[group], NOWHERE, place - state.ground.first[group])
+    return Places(job.astype(np.int32), group.astype(np.int32), node.astype(np.int32), pieces.n_pieces[row])

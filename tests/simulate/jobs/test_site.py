@@ -1,0 +1,64 @@
+"""Jobs on a site: against plain Python that plans everything anew, against whole-node backfilling, and by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from joulewise.model.jobs import Fate, JobWorld
+from joulewise.model.site import ANY_NUMBER
+from joulewise.policies.jobs.policy import ALL_JOBS
+from joulewise.policies.jobs.table import JOB_POLICIES
+from joulewise.simulate.jobs.arrays import seen_times
+from joulewise.simulate.jobs.run import simulate_jobs
+from joulewise.simulate.jobs.scheduler import Overrun, Scheduler
+from tests.strategies.random_sites import N_CORES, site_worlds
+from tests.twins.jobs.sites import SiteTwin, Stay
+
+NAMES = ("easy", "fcfs", "conservative", "sjf", "wfp3")
+
+
+def twin_of(world: JobWorld, scheduler: Scheduler) -> SiteTwin:
+    """The twin of a scheduler; of the orders it knows those that look at one job alone."""
+    planned_s, time_s = seen_times(world, scheduler)
+    fits = np.diff(world.types.first) > 0
+    per_job = [
+        [float(column[world.types.first[i]]) if fits[i] else 0.0 for i in range(world.n_jobs)]
+        for column in (planned_s, time_s)
+    ]
+    ahead = ANY_NUMBER if scheduler.n_reservations == ALL_JOBS else scheduler.n_reservations
+    twin = SiteTwin(world, *per_job, ahead, scheduler.policy.backfills)
+    cores = [float(world.types.nodes[world.types.first[i]]) if fits[i] else 0.0 for i in range(world.n_jobs)]
+    order = scheduler.order
+    if order is not None and order.priority is not None:
+        asked = order.priority
+
+        def priority(job: int, now_s: float) -> float:
+            wait_s, plan_s = now_s - twin.ready_s[job], per_job[0][job]
+            return asked(wait_s, plan_s, cores[job], cores[job] / N_CORES, plan_s * cores[job], 0.0, 0.0)
+
+        twin.priority = priority
+    return twin
+
+
+@pytest.mark.parametrize("overrun", ["raise", "kill", "unaware"])
+@given(world=site_worlds(overruns=True), name=st.sampled_from(NAMES), ahead=st.sampled_from((None, 0, 2)))
+def test_starts_and_places_are_those_of_the_plain_twin(
+    overrun: Overrun, world: JobWorld, name: str, ahead: int | None
+) -> None:
+    scheduler = Scheduler(JOB_POLICIES[name], overrun=overrun, reservations_for=ahead)
+    allocation = simulate_jobs(world, scheduler).allocation
+    wanted = twin_of(world, scheduler).run()
+    assert {job: stay.start_s for job, stay in wanted.items()} == {
+        int(job): float(allocation.start_s[job]) for job in np.flatnonzero(np.isfinite(allocation.start_s))
+    }
+    assert stays(world, allocation.places) == {job: dict(sorted(stay.at.items())) for job, stay in wanted.items()}
+
+
+def stays(_world: JobWorld, places: object) -> dict[int, dict[tuple[int, int], int]]:
+    found: dict[int, dict[tuple[int, int], int]] = {}
+    for job, group, node, pieces in zip(*(getattr(places, name).tolist() for name in ("job", "group", "node", "pieces")), strict=True):
+        found.setdefault(job, {})[group, max(node, 0)] = pieces
+    return {job: dict(sorted(at.items())) for job, at in found.items()}

@@ -1,0 +1,79 @@
+"""Small sites at random: groups of nodes with several resources, partitions that overlap, and jobs that share nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from joulewise.model.jobs import NO_JOB, Jobs, JobWorld, Label
+from joulewise.model.site import Demands, Site
+from tests.strategies.job_worlds import QUEUES, USERS, clusters_of, types_of, work_of
+
+MOST_UNITS = 6
+N_CORES = 1000
+
+
+@st.composite
+def sites(draw: st.DrawFn) -> Site:
+    """Up to 3 groups of up to 4 nodes with up to 3 resources, and up to 3 partitions."""
+    n, n_resources, n_partitions = (draw(st.integers(1, 3)) for _ in range(3))
+    rows = st.lists(st.integers(0, 4), min_size=n_resources, max_size=n_resources)
+    masks = st.lists(st.booleans(), min_size=n, max_size=n).filter(any)
+    partitions = draw(st.lists(masks, min_size=n_partitions, max_size=n_partitions))
+    return Site(
+        tuple(f"r{i}" for i in range(n_resources)),
+        tuple(f"g{i}" for i in range(n)),
+        np.array(draw(st.lists(st.integers(1, 4), min_size=n, max_size=n))),
+        np.array(draw(st.lists(rows, min_size=n, max_size=n))),
+        np.array(draw(st.lists(st.integers(1, 2), min_size=n, max_size=n))),
+        tuple(f"p{i}" for i in range(n_partitions)),
+        np.array(partitions),
+        np.array(draw(st.lists(st.integers(0, 1), min_size=n_partitions, max_size=n_partitions))),
+        np.array(draw(st.lists(st.booleans(), min_size=n_partitions, max_size=n_partitions))),
+        ("l0",),
+        np.array([draw(st.integers(0, 2))]),
+    )
+
+
+@st.composite
+def demands(draw: st.DrawFn, site: Site, n_jobs: int) -> Demands:
+    """Up to 4 classes of jobs, of which some fit nowhere."""
+    n, n_groups, n_resources = draw(st.integers(1, 4)), site.n_groups, len(site.resources)
+    partition = np.array(draw(st.lists(st.integers(0, len(site.partitions) - 1), min_size=n, max_size=n)))
+    need = np.array([draw(st.lists(st.integers(0, 3), min_size=n_resources, max_size=n_resources)) for _ in range(n)])
+    wholes = site.gives_wholes[partition][:, None, None]
+    gives = np.array([draw(st.lists(st.integers(0, 2), min_size=n_groups, max_size=n_groups)) for _ in range(n)])
+    return Demands(
+        np.array(draw(st.lists(st.integers(0, n - 1), min_size=n_jobs, max_size=n_jobs))),
+        partition,
+        np.array(draw(st.lists(st.integers(1, MOST_UNITS), min_size=n, max_size=n))),
+        np.array(draw(st.lists(st.integers(1, 3), min_size=n, max_size=n))),
+        np.where(wholes, site.capacity[None], need[:, None, :]),
+        np.where(site.in_partition[partition], gives, 0),
+        np.array([[draw(st.sampled_from((0, 0, 1)))] for _ in range(n)]),
+    )
+
+
+@st.composite
+def site_worlds(draw: st.DrawFn, most_jobs: int = 14, *, overruns: bool = False) -> JobWorld:
+    """Jobs in whole seconds, of which many end early and, if asked, some run past their plan; some follow others."""
+    site = draw(sites())
+    row = st.tuples(st.integers(0, 3), st.integers(1, 9), st.integers(0, 6))
+    rows = draw(st.lists(row, min_size=1, max_size=most_jobs))
+    n = len(rows)
+    asked = draw(demands(site, n))
+    fits = asked.fits(site)[asked.of_job]
+    gap, time_s, more = np.array(rows, float).T
+    planned_s = np.maximum(time_s + more - (2 if overruns else 0), 1.0)
+    cores = asked.units[asked.of_job]
+    options: Any = [
+        [(0, int(cores[i]), time_s[i], planned_s[i])] if fits[i] else [] for i in range(n)
+    ]
+    after = np.array([draw(st.sampled_from((NO_JOB, NO_JOB, NO_JOB, max(i - 1, NO_JOB)))) if i else NO_JOB for i in range(n)])
+    codes = {name: np.array(draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))) for name in ("user", "queue")}
+    labels = {"user": Label(USERS, codes["user"]), "queue": Label(QUEUES, codes["queue"])}
+    think_s = np.array(draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)), float)
+    jobs = Jobs(work_of(np.cumsum(gap).tolist()), after, think_s, labels, asked)
+    return JobWorld(clusters_of([N_CORES]), types_of(options), jobs, site=site)

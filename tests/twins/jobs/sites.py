@@ -1,0 +1,200 @@
+"""The schedulers of a site in plain Python: everything is planned anew at every instant with news, by trial."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from joulewise.model.jobs import JobWorld
+from joulewise.model.site import ANY_NUMBER, Demands, Site
+
+
+class Stay(NamedTuple):
+    """Pieces of a job at places for a time."""
+
+    job: int
+    at: dict[tuple[int, int], int]
+    start_s: float
+    end_s: float
+
+
+@dataclass
+class SiteTwin:
+    """A site and the scheduler that works on it.
+
+    `ahead` is for how many jobs of each partition nodes are held; `priority` gives the key of a job at an instant.
+    """
+
+    world: JobWorld
+    planned_s: list[float]
+    time_s: list[float]
+    ahead: int
+    backfills: bool
+    priority: Callable[[int, float], float] | None = None
+    running: list[Stay] = field(default_factory=list)
+    held: list[Stay] = field(default_factory=list)
+    waiting: list[int] = field(default_factory=list)
+    done: dict[int, Stay] = field(default_factory=dict)
+    ready_s: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def site(self) -> Site:
+        assert self.world.site is not None
+        return self.world.site
+
+    @property
+    def demands(self) -> Demands:
+        assert self.world.jobs.demands is not None
+        return self.world.jobs.demands
+
+    def places(self) -> list[tuple[int, int]]:
+        """Each node by its group and number; all of a counted group are one."""
+        counted = self.site.is_counted
+        return [
+            (g, n) for g in range(self.site.n_groups) for n in range(1 if counted[g] else int(self.site.n_nodes[g]))
+        ]
+
+    def class_of(self, job: int) -> int:
+        return int(self.demands.of_job[job])
+
+    def all_of(self, place: tuple[int, int]) -> list[int]:
+        """What a place has when nothing runs: of a counted group its nodes."""
+        group = place[0]
+        if self.site.is_counted[group]:
+            return [int(self.site.n_nodes[group])]
+        return [int(value) for value in self.site.capacity[group]]
+
+    def need(self, job: int, group: int) -> list[int]:
+        if self.site.is_counted[group]:
+            return [1]
+        return [int(value) for value in self.demands.need[self.class_of(job), group]]
+
+    def gives(self, job: int, group: int) -> int:
+        k = self.class_of(job)
+        may = (self.demands.need[k, group] <= self.site.capacity[group]).all()
+        return int(self.demands.gives[k, group]) if may else 0
+
+    def free(self, place: tuple[int, int], at_s: float, now_s: float, is_plan: bool) -> list[int]:
+        """What is free at an instant: in the plan jobs end as planned, those past it at once, and held is held."""
+        left = self.all_of(place)
+        stays = [stay for stay in self.running if not is_plan or max(stay.end_s, now_s) > at_s]
+        stays += [stay for stay in self.held if is_plan and stay.start_s <= at_s < stay.end_s]
+        for stay in stays:
+            if place in stay.at:
+                left = [
+                    have - stay.at[place] * part for have, part in zip(left, self.need(stay.job, place[0]), strict=True)
+                ]
+        return left
+
+    def units(self, job: int, place: tuple[int, int], at_s: float, now_s: float, is_start: bool) -> int:
+        """How many units of a job fit at a place for as long as it is planned."""
+        gives = self.gives(job, place[0])
+        if not gives:
+            return 0
+        until_s = at_s + self.planned_s[job]
+        instants = {stay.start_s for stay in self.held if at_s <= stay.start_s < until_s and place in stay.at}
+        views = [self.free(place, at, now_s, True) for at in instants]
+        views.append(self.free(place, at_s, now_s, not is_start))
+        most = ANY_NUMBER if self.site.is_counted[place[0]] else int(self.demands.most[self.class_of(job)])
+        for view in views:
+            for have, part in zip(view, self.need(job, place[0]), strict=True):
+                if part > 0:
+                    most = min(most, max(have, 0) // part)
+        return most * gives
+
+    def choice(self, job: int, at_s: float, now_s: float, is_start: bool) -> dict[tuple[int, int], int] | None:
+        """Where a job goes if it starts at an instant; None where it does not fit."""
+        found = {place: self.units(job, place, at_s, now_s, is_start) for place in self.places()}
+        wanted = int(self.demands.units[self.class_of(job)])
+        if sum(found.values()) < wanted:
+            return None
+        order = sorted(
+            (place for place in found if found[place]),
+            key=lambda place: (
+                self.site.weight[place[0]],
+                self.score(place, self.free(place, at_s, now_s, not is_start)),
+                place,
+            ),
+        )
+        chosen = {}
+        for place in order:
+            gives = self.gives(job, place[0])
+            taken = min(found[place] // gives, -(-wanted // gives))
+            if wanted > 0:
+                chosen[place] = taken
+                wanted -= taken * gives
+        return chosen
+
+    def score(self, place: tuple[int, int], free: list[int]) -> int:
+        return sum(have * (2**32 // max(all_, 1)) for have, all_ in zip(free, self.all_of(place), strict=True))
+
+    def hold(self, job: int, now_s: float) -> None:
+        """Hold nodes for a job at the earliest of all instants at which something changes."""
+        instants = {now_s} | {max(stay.end_s, now_s) for stay in self.running}
+        instants |= {stay.end_s for stay in self.held} | {stay.start_s for stay in self.held}
+        for at_s in sorted(instants):
+            chosen = self.choice(job, at_s, now_s, False)
+            if chosen is not None:
+                self.held.append(Stay(job, chosen, at_s, at_s + self.planned_s[job]))
+                return
+        raise AssertionError(f"job {job} fits at no instant")
+
+    def has_licences(self, job: int) -> bool:
+        used = sum((self.demands.licences[self.class_of(stay.job)] for stay in self.running), 0)
+        return bool((used + self.demands.licences[self.class_of(job)] <= self.site.n_licences).all())
+
+    def look_through(self, now_s: float) -> None:
+        """Let jobs start in order, and hold nodes for the first of each partition that cannot."""
+        self.held = []
+        n_held: dict[int, int] = {}
+        blocked: set[int] = set()
+        key = {job: self.priority(job, now_s) if self.priority else 0.0 for job in self.waiting}
+        tiers = self.site.tier
+        order = sorted(
+            self.waiting,
+            key=lambda job: (-tiers[self.demands.partition[self.class_of(job)]], -key[job], self.ready_s[job], job),
+        )
+        for job in order:
+            partition = int(self.demands.partition[self.class_of(job)])
+            if partition in blocked or not self.has_licences(job):
+                continue
+            chosen = self.choice(job, now_s, now_s, True)
+            if chosen is not None:
+                self.running.append(Stay(job, chosen, now_s, now_s + self.planned_s[job]))
+                self.done[job] = self.running[-1]
+                self.waiting.remove(job)
+                continue
+            if not self.backfills:
+                blocked.add(partition)
+            if n_held.get(partition, 0) < self.ahead:
+                n_held[partition] = n_held.get(partition, 0) + 1
+                self.hold(job, now_s)
+
+    def run(self) -> dict[int, Stay]:
+        """Where and when each job starts."""
+        jobs = self.world.jobs
+        after = [-1] * jobs.n_jobs if jobs.after is None else [int(job) for job in jobs.after]
+        think_s = [0.0] * jobs.n_jobs if jobs.think_s is None else [float(value) for value in jobs.think_s]
+        fits = self.demands.fits(self.site)[self.demands.of_job]
+        coming = {
+            job: float(jobs.work.arrival_s[job]) if after[job] < 0 else math.inf for job in range(jobs.n_jobs) if fits[job]
+        }
+        while coming or self.running:
+            ends = [stay.start_s + self.time_s[stay.job] for stay in self.running]
+            now_s = min([*coming.values(), *ends])
+            if now_s == math.inf:
+                break
+            for stay, end_s in zip(list(self.running), ends, strict=True):
+                if end_s == now_s:
+                    self.running.remove(stay)
+                    for job in coming:
+                        if after[job] == stay.job:
+                            coming[job] = max(float(jobs.work.arrival_s[job]), now_s + think_s[job])
+            for job in [job for job, at_s in coming.items() if at_s == now_s]:
+                self.ready_s[job] = now_s
+                self.waiting.append(job)
+                del coming[job]
+            self.look_through(now_s)
+        return self.done
