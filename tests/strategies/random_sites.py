@@ -68,10 +68,10 @@ def site_worlds(draw: st.DrawFn, most_jobs: int = 14, *, overruns: bool = False)
     gap, time_s, more = np.array(rows, float).T
     planned_s = np.maximum(time_s + more - (2 if overruns else 0), 1.0)
     cores = asked.units[asked.of_job]
-    options: Any = [
-        [(0, int(cores[i]), time_s[i], planned_s[i])] if fits[i] else [] for i in range(n)
-    ]
-    after = np.array([draw(st.sampled_from((NO_JOB, NO_JOB, NO_JOB, max(i - 1, NO_JOB)))) if i else NO_JOB for i in range(n)])
+    options: Any = [[(0, int(cores[i]), time_s[i], planned_s[i])] if fits[i] else [] for i in range(n)]
+    after = np.array(
+        [draw(st.sampled_from((NO_JOB, NO_JOB, NO_JOB, max(i - 1, NO_JOB)))) if i else NO_JOB for i in range(n)]
+    )
     codes = {name: np.array(draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))) for name in ("user", "queue")}
     labels = {"user": Label(USERS, codes["user"]), "queue": Label(QUEUES, codes["queue"])}
     think_s = np.array(draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)), float)

@@ -37,7 +37,8 @@ class Jobs(Visible, looks="jobs"):
     """Jobs in order of arrival: their types, arrivals and utility functions are those of the tasks of `work`.
 
     Job i arrives at `work.arrival_s[i]` or, where `after[i]` is another job, not before `think_s[i]` after that has
-    ended. `labels` (user, group, queue) are for priorities, summaries and figures. `demands` are what jobs ask of a site.
+    ended. `labels` (user, group, queue) are for priorities, summaries and figures. `demands` are what jobs ask
+    of a site.
     """
 
     work: Workload
@@ -248,5 +249,7 @@ def _site_misfits(world: JobWorld) -> Iterator[Problem]:
             yield Problem(f"jobs.demands.{name}", f"found the shape {getattr(demands, name).shape}", f"must be {shape}")
     for name, most in (("of_job", n), ("partition", len(site.partitions))):
         values = getattr(demands, name)
-        if values.size and not (0 <= values.min() and values.max() < most):
-            yield Problem(f"jobs.demands.{name}", f"found {values.min()} to {values.max()}", f"must be from 0 to {most - 1}")
+        if values.size and not (values.min() >= 0 and values.max() < most):
+            yield Problem(
+                f"jobs.demands.{name}", f"found {values.min()} to {values.max()}", f"must be from 0 to {most - 1}"
+            )

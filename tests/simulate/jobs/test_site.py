@@ -7,15 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from joulewise.model.jobs import Fate, JobWorld
-from joulewise.model.site import ANY_NUMBER
+from joulewise.check.jobs.allocation import check_jobs
+from joulewise.model.jobs import JobWorld
+from joulewise.model.site import ANY_NUMBER, Places
 from joulewise.policies.jobs.policy import ALL_JOBS
 from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.simulate.jobs.arrays import seen_times
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Overrun, Scheduler
 from tests.strategies.random_sites import N_CORES, site_worlds
-from tests.twins.jobs.sites import SiteTwin, Stay
+from tests.twins.jobs.sites import SiteTwin
 
 NAMES = ("easy", "fcfs", "conservative", "sjf", "wfp3")
 
@@ -24,19 +25,19 @@ def twin_of(world: JobWorld, scheduler: Scheduler) -> SiteTwin:
     """The twin of a scheduler; of the orders it knows those that look at one job alone."""
     planned_s, time_s = seen_times(world, scheduler)
     fits = np.diff(world.types.first) > 0
-    per_job = [
+    plans_s, runs_s = (
         [float(column[world.types.first[i]]) if fits[i] else 0.0 for i in range(world.n_jobs)]
         for column in (planned_s, time_s)
-    ]
+    )
     ahead = ANY_NUMBER if scheduler.n_reservations == ALL_JOBS else scheduler.n_reservations
-    twin = SiteTwin(world, *per_job, ahead, scheduler.policy.backfills)
+    twin = SiteTwin(world, plans_s, runs_s, ahead, scheduler.policy.backfills)
     cores = [float(world.types.nodes[world.types.first[i]]) if fits[i] else 0.0 for i in range(world.n_jobs)]
     order = scheduler.order
     if order is not None and order.priority is not None:
         asked = order.priority
 
         def priority(job: int, now_s: float) -> float:
-            wait_s, plan_s = now_s - twin.ready_s[job], per_job[0][job]
+            wait_s, plan_s = now_s - twin.ready_s[job], plans_s[job]
             return asked(wait_s, plan_s, cores[job], cores[job] / N_CORES, plan_s * cores[job], 0.0, 0.0)
 
         twin.priority = priority
@@ -50,15 +51,19 @@ def test_starts_and_places_are_those_of_the_plain_twin(
 ) -> None:
     scheduler = Scheduler(JOB_POLICIES[name], overrun=overrun, reservations_for=ahead)
     allocation = simulate_jobs(world, scheduler).allocation
+    assert check_jobs(world, allocation, scheduler) == []
     wanted = twin_of(world, scheduler).run()
+    assert allocation.places is not None
     assert {job: stay.start_s for job, stay in wanted.items()} == {
         int(job): float(allocation.start_s[job]) for job in np.flatnonzero(np.isfinite(allocation.start_s))
     }
-    assert stays(world, allocation.places) == {job: dict(sorted(stay.at.items())) for job, stay in wanted.items()}
+    assert stays(allocation.places) == {job: dict(sorted(stay.at.items())) for job, stay in wanted.items()}
 
 
-def stays(_world: JobWorld, places: object) -> dict[int, dict[tuple[int, int], int]]:
+def stays(places: Places) -> dict[int, dict[tuple[int, int], int]]:
+    """The pieces of each job by place."""
     found: dict[int, dict[tuple[int, int], int]] = {}
-    for job, group, node, pieces in zip(*(getattr(places, name).tolist() for name in ("job", "group", "node", "pieces")), strict=True):
+    columns = (places.job, places.group, places.node, places.pieces)
+    for job, group, node, pieces in zip(*(column.tolist() for column in columns), strict=True):
         found.setdefault(job, {})[group, max(node, 0)] = pieces
     return {job: dict(sorted(at.items())) for job, at in found.items()}

@@ -179,7 +179,9 @@ class SiteTwin:
         think_s = [0.0] * jobs.n_jobs if jobs.think_s is None else [float(value) for value in jobs.think_s]
         fits = self.demands.fits(self.site)[self.demands.of_job]
         coming = {
-            job: float(jobs.work.arrival_s[job]) if after[job] < 0 else math.inf for job in range(jobs.n_jobs) if fits[job]
+            job: float(jobs.work.arrival_s[job]) if after[job] < 0 else math.inf
+            for job in range(jobs.n_jobs)
+            if fits[job]
         }
         while coming or self.running:
             ends = [stay.start_s + self.time_s[stay.job] for stay in self.running]

@@ -10,6 +10,7 @@ import numpy as np
 from joulewise.check.findings import RELATIVE_TOLERANCE, rounding_s
 from joulewise.check.jobs.case import CUT, LOST, JobCase, JobRule, SchedulerLike, job_findings
 from joulewise.check.jobs.limits import LIMIT_RULES
+from joulewise.check.jobs.sites import SITE_RULES
 from joulewise.model.arrays import Bools, Floats
 from joulewise.model.jobs import NO_JOB, Fate, JobAllocation, JobWorld
 
@@ -27,7 +28,12 @@ def check_jobs(world: JobWorld, allocation: JobAllocation, scheduler: SchedulerL
     if allocation.fate.size != world.n_jobs:
         return [f"allocation: found {allocation.fate.size} jobs; expected the {world.n_jobs} of the world"]
     case = JobCase(world, allocation, scheduler)
-    rules = PHYSICS if scheduler is None else (*PHYSICS, *RULES_OF_SCHEDULERS, *LIMIT_RULES)
+    if (world.site is None) != (allocation.places is None):
+        told = "no places" if allocation.places is None else "places"
+        return [f"allocation: found {told}; expected them on a site, and nowhere else"]
+    rules = PHYSICS if world.site is None else (*PHYSICS, *SITE_RULES)
+    if scheduler is not None:
+        rules = (*rules, *RULES_OF_SCHEDULERS, *LIMIT_RULES)
     return [line for rule in rules for line in rule(case)]
 
 

@@ -55,7 +55,8 @@ class Sited(NamedTuple):
 
 def run_on_site(world: JobWorld, scheduler: Scheduler) -> Sited:
     """Let a scheduler work through the jobs of a site, until its window ends or all are done."""
-    assert world.site is not None and world.jobs.demands is not None
+    assert world.site is not None
+    assert world.jobs.demands is not None
     state = _new_run(world, world.site, world.jobs.demands, scheduler)
     priority = compiled_order(scheduler.order or BY_ARRIVAL)
     _run_site(state, priority, _BEFORE_ALL_S)  # compiles, or loads what was compiled
@@ -69,7 +70,9 @@ def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
     """Every reason for which a scheduler cannot work on a site."""
     policy, kept = scheduler.policy, "must be left out on a site whose nodes jobs share"
     if policy.rule != "in-order":
-        allowed = "on a site jobs go in an order: easy, conservative, fcfs, sjf, largest-first, wfp3, unicef, multifactor"
+        allowed = (
+            "on a site jobs go in an order: easy, conservative, fcfs, sjf, largest-first, wfp3, unicef, multifactor"
+        )
         yield Problem("scheduler.policy", f"found {policy.name!r}", allowed)
     switches = {
         "mapping_interval": math.isfinite(scheduler.mapping_interval_s),
@@ -130,9 +133,7 @@ def _ground(site: Site) -> Ground:
     capacity[counted, 0] = site.n_nodes[counted]
     group = np.repeat(np.arange(site.n_groups), n_places)
     rank = np.unique(site.weight, return_inverse=True)[1].astype(np.int64)
-    return Ground(
-        first, group, capacity[group], rank, _WHOLE // np.maximum(capacity, 1), site.n_licences.copy()
-    )
+    return Ground(first, group, capacity[group], rank, _WHOLE // np.maximum(capacity, 1), site.n_licences.copy())
 
 
 def _asks(site: Site, demands: Demands) -> Asks:
@@ -157,7 +158,10 @@ def _most_pieces(site: Site, demands: Demands) -> Counts:
     """At how many places each job could run at most."""
     n_places = np.where(site.is_counted, 1, site.n_nodes)
     may = demands.gives > 0
-    places, needed = (may * n_places).sum(axis=1), np.where(may, -(-demands.units[:, None] // np.maximum(demands.gives, 1)), 0)
+    places, needed = (
+        (may * n_places).sum(axis=1),
+        np.where(may, -(-demands.units[:, None] // np.maximum(demands.gives, 1)), 0),
+    )
     return np.asarray(np.minimum(places, needed.max(axis=1, initial=0))[demands.of_job])
 
 

@@ -38,7 +38,7 @@ from joulewise.study.kinds.kind import Kind
 from joulewise.study.kinds.switches import idle_switches
 from joulewise.study.searches.agreement import differs
 from joulewise.study.searches.bounds import PREEMPTIVE, TRIVIAL, of_bounds
-from joulewise.study.spec.column import CLUSTERS, JOB_TRACES, JOBS, PIECES
+from joulewise.study.spec.column import CLUSTERS, JOB_TRACES, JOBS
 from joulewise.study.spec.parts import Part, Point, WorldParts
 from joulewise.study.spec.run import Run
 from joulewise.study.spec.source import Draw
@@ -172,7 +172,7 @@ class JobsKind(Kind):
         """What does not hold of the measures of an allocation, job by job."""
         from joulewise.check.jobs.recompute import recompute_jobs
 
-        allocation = job_tables.allocation_of(tables[JOBS], tables.get(PIECES))
+        allocation = job_tables.allocation_of(case.world.world, tables)
         for name, value in recompute_jobs(case.world.world, allocation).items():
             yield from differs(f"runs: {name}, job by job", row[name], value)
 
@@ -183,7 +183,7 @@ class JobsKind(Kind):
         def decide(world: JobWorld) -> JobAllocation:
             return _simulated(case, world).allocation
 
-        allocation = job_tables.allocation_of(tables[JOBS], tables.get(PIECES))
+        allocation = job_tables.allocation_of(case.world.world, tables)
         return foresight(case.world.world, allocation, part, decide)
 
     def sentences(self, runs: pl.DataFrame, _axes: Sequence[str]) -> Iterator[str]:

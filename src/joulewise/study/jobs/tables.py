@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from joulewise.model.jobs import NO_PIECES, Fate, JobAllocation, Pieces
+from joulewise.model.site import Places
 from joulewise.study.jobs.worlds import Scene
-from joulewise.study.spec.column import CLUSTERS, FINDINGS, JOB_TRACES, JOB_TYPES, JOBS, PIECES, QUEUES, USERS
+from joulewise.study.spec.column import CLUSTERS, FINDINGS, JOB_TRACES, JOB_TYPES, JOBS, PIECES, PLACES, QUEUES, USERS
 from joulewise.study.store.store import Tables
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from joulewise.model.arrays import Floats
     from joulewise.model.jobs import JobWorld
+    from joulewise.model.site import Site
     from joulewise.worlds.jobs.traces import Trace
 
 STEP_S = 60.0
@@ -44,6 +46,8 @@ def tables(scene: Scene, allocation: JobAllocation) -> Tables:
         found[FINDINGS] = findings(scene.trace)
     if allocation.pieces.job.size:
         found[PIECES] = pieces(scene, allocation)
+    if world.site is not None and allocation.places is not None and allocation.places.job.size:
+        found[PLACES] = places(scene, allocation.places, world.site)
     return found
 
 
@@ -117,17 +121,53 @@ def pieces(scene: Scene, allocation: JobAllocation) -> pl.DataFrame:
     )
 
 
-def allocation_of(table: pl.DataFrame, cut: pl.DataFrame | None = None) -> JobAllocation:
-    """The allocation that a table of jobs describes, with the stretches of another table."""
+def places(scene: Scene, places: Places, site: Site) -> pl.DataFrame:
+    """One row per piece of a job on a node of a site, or on nodes of a group that are only counted."""
+    import polars as pl
+
+    demands = scene.world.jobs.demands
+    assert demands is not None
+    node = pl.Series(places.node)
+    return pl.DataFrame(
+        {
+            "job": places.job,
+            **({} if scene.trace is None else {"job_id": scene.trace.job_id[places.job]}),
+            "partition": names_of(site.partitions, demands.partition[demands.of_job[places.job]]),
+            "group": names_of(site.groups, places.group),
+            "node": node.set(node < 0, None),
+            "pieces": places.pieces,
+        }
+    )
+
+
+def allocation_of(world: JobWorld, tables: Tables) -> JobAllocation:
+    """The allocation that the tables of a run describe."""
+    table = tables[JOBS]
     codes = {name: code for code, name in enumerate(_FATES)}
     fate = table["fate"].cast(str).replace_strict(codes).to_numpy()
-    instants = {name: table[name].fill_null(math.nan).to_numpy() for name in ("start_s", "end_s")}
-    names = ("job", "option", "start_s", "end_s", "is_lost")
-    others = NO_PIECES if cut is None else Pieces(**{name: cut[name].to_numpy() for name in names})
+    start_s, end_s = (table[name].fill_null(math.nan).to_numpy() for name in ("start_s", "end_s"))
     ready_s = table["ready_s"].fill_null(math.inf).to_numpy()
-    return JobAllocation(
-        table["option"].fill_null(-1).to_numpy(), **instants, ready_s=ready_s, fate=fate, pieces=others
-    )
+    option = table["option"].fill_null(-1).to_numpy()
+    return JobAllocation(option, start_s, end_s, ready_s, fate, _pieces_of(tables), _places_of(world.site, tables))
+
+
+def _pieces_of(tables: Tables) -> Pieces:
+    cut = tables.get(PIECES)
+    names = ("job", "option", "start_s", "end_s", "is_lost")
+    return NO_PIECES if cut is None else Pieces(**{name: cut[name].to_numpy() for name in names})
+
+
+def _places_of(site: Site | None, tables: Tables) -> Places | None:
+    """Where jobs ran; a site without a table had no job that did."""
+    if site is None:
+        return None
+    told = tables.get(PLACES)
+    if told is None:
+        none = np.empty(0, np.int32)
+        return Places(none, none, none, none.astype(np.int64))
+    groups = {name: code for code, name in enumerate(site.groups)}
+    group = told["group"].cast(str).replace_strict(groups, default=-1).to_numpy()
+    return Places(told["job"].to_numpy(), group, told["node"].fill_null(-1).to_numpy(), told["pieces"].to_numpy())
 
 
 def use(world: JobWorld, allocation: JobAllocation) -> pl.DataFrame:

@@ -9,7 +9,7 @@ RUNS, RECORDS, TRACES, LOSSES = "runs", "records", "traces", "losses"
 FRONTS, MACHINES, COUNTS, SALES = "fronts", "machines", "counts", "sales"
 CLOUDS, ASSIGNMENTS = "clouds", "assignments"
 JOBS, JOB_TRACES, JOB_TYPES, USERS, QUEUES = "jobs", "job_traces", "job_types", "users", "queues"
-CLUSTERS, PIECES, FINDINGS = "clusters", "pieces", "findings"
+CLUSTERS, PIECES, PLACES, FINDINGS = "clusters", "pieces", "places", "findings"
 NODES, CRACS, CORES, RATES, PROGRESS = "nodes", "cracs", "cores", "rates", "progress"
 BOUNDS = "bounds"
 

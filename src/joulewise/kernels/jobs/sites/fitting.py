@@ -191,7 +191,9 @@ def _earliest(run, i, now_s):
         while n_ended < run.planned.size[0] and _planned_end_s(run, n_ended) <= at_s:
             j = run.planned.job[run.planned.size[0] - 1 - n_ended]
             for p in range(run.pieces.first[j], run.pieces.first[j] + run.pieces.n[j]):
-                total += _change(run, k, run.asks.of_job[j], run.pieces.place[p], -run.pieces.n_pieces[p], at_s, planned_s)
+                total += _change(
+                    run, k, run.asks.of_job[j], run.pieces.place[p], -run.pieces.n_pieces[p], at_s, planned_s
+                )
             n_ended += 1
         while n_over < run.held.size[0] and run.held.end_s[run.held.by_end[n_over]] <= at_s:
             total += _change_held(run, k, run.held.by_end[n_over], -1, at_s, planned_s)
@@ -222,7 +224,9 @@ def _planned_end_s(run, at):
 @inlined
 def _change_held(run, k, h, sign, at_s, planned_s):
     """What is held begins, or is over; how many units more a class would have."""
-    return _change(run, k, run.asks.of_job[run.held.job[h]], run.held.place[h], sign * run.held.n_pieces[h], at_s, planned_s)
+    return _change(
+        run, k, run.asks.of_job[run.held.job[h]], run.held.place[h], sign * run.held.n_pieces[h], at_s, planned_s
+    )
 
 
 @inlined

@@ -1,0 +1,124 @@
+"""Whether jobs that share the nodes of a site have what they asked for, and no node gives more than it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from joulewise.check.jobs.case import JobCase, JobRule, job_findings
+from joulewise.model.arrays import Bools, Counts, Floats, Ints
+from joulewise.model.site import ANY_NUMBER, Demands, Places, Site
+
+
+def _places_are_told(case: JobCase) -> Iterator[str]:
+    """Jobs that ran have places that exist and that they may use, each once, and no others have any."""
+    site, _, places = _parts(case)
+    wrong = np.setdiff1d(np.flatnonzero(case.allocation.used), places.job)
+    yield from job_findings("places of a job that ran", wrong, "none", "where it ran")
+    wrong = np.setdiff1d(places.job, np.flatnonzero(case.allocation.used))
+    yield from job_findings("places of a job that did not run", wrong, "some", "none")
+    rows = ~_are_rows(case)
+    yield from job_findings("group of a piece", places.job[rows], places.group[rows], "one that its partition has")
+    there = _are_rows(case)
+    most = np.where(site.is_counted, 0, site.n_nodes)[np.where(there, places.group, 0)]
+    rows = there & ~((places.node >= np.where(most > 0, 0, -1)) & (places.node < most))
+    yield from job_findings("node of a piece", places.job[rows], places.node[rows], "a node of its group")
+    _, first = np.unique(np.stack((places.job, places.group, places.node)), axis=1, return_index=True)
+    again = np.setdiff1d(np.arange(places.job.size), first)
+    yield from job_findings("node of a piece", places.job[again], places.node[again], "one that is told once")
+
+
+def _jobs_have_what_they_ask(case: JobCase) -> Iterator[str]:
+    """A job has the units that it needs and no piece to spare, and on each node no more pieces than it may."""
+    site, demands, places = _parts(case)
+    rows = np.flatnonzero(_are_rows(case))
+    job, group, pieces = places.job[rows], places.group[rows], places.pieces[rows]
+    kind = demands.of_job[job]
+    gives = demands.gives[kind, group]
+    most = np.where(site.is_counted[group], ANY_NUMBER, demands.most[kind])
+    wrong = (pieces < 1) | (pieces > most)
+    yield from job_findings("pieces on a node", job[wrong], pieces[wrong], "1 or more, as many as it may have there")
+    n = case.world.n_jobs
+    has, last = np.bincount(job, pieces * gives, n), np.zeros(n, np.int64)
+    np.maximum.at(last, job, gives)
+    used = np.flatnonzero(case.allocation.used)
+    needed = demands.units[demands.of_job[used]]
+    wrong = (has[used] < needed) | (has[used] - last[used] >= needed)
+    yield from job_findings("units", used[wrong], has[used][wrong], needed[wrong])
+
+
+def _nodes_have_what_they_give(case: JobCase) -> Iterator[str]:
+    """At no instant is more of a resource in use on a node than it has, nor more nodes of a counted group."""
+    site, demands, places = _parts(case)
+    rows = np.flatnonzero(_are_rows(case))
+    job, group, pieces = places.job[rows], places.group[rows], places.pieces[rows]
+    counted = site.is_counted
+    first = np.concatenate(([0], np.cumsum(np.where(counted, 1, site.n_nodes))))
+    place = first[group] + np.where(counted[group], 0, places.node[rows])
+    for r, name in enumerate(site.resources):
+        needs = demands.need[demands.of_job[job], group, r] * pieces
+        has = site.capacity[group, r]
+        for at in _too_much(case, job, place, np.where(counted[group], 0, needs), has):
+            node = f"node {places.node[rows[at]]} of group {site.groups[group[at]]}"
+            yield f"{node}: found more {name} in use at {_start(case, job[at])} than the {has[at]} that it has"
+    for at in _too_much(case, job, place, np.where(counted[group], pieces, 0), site.n_nodes[group]):
+        where, has = site.groups[group[at]], site.n_nodes[group[at]]
+        yield f"group {where}: found more nodes in use at {_start(case, job[at])} than the {has} that it has"
+
+
+def _licences_suffice(case: JobCase) -> Iterator[str]:
+    """At no instant are more licences in use than the site has."""
+    site, demands, _ = _parts(case)
+    job = np.flatnonzero(case.allocation.used)
+    everywhere = np.zeros(job.size, np.int64)
+    for i, name in enumerate(site.licences):
+        needs = demands.licences[demands.of_job[job], i]
+        for at in _too_much(case, job, everywhere, needs, np.full(job.size, site.n_licences[i])):
+            yield f"licence {name}: found more in use at {_start(case, job[at])} than the {site.n_licences[i]} there are"
+
+
+def _start(case: JobCase, job: int) -> str:
+    return f"{float(case.allocation.start_s[job])!r} s"
+
+
+def _parts(case: JobCase) -> tuple[Site, Demands, Places]:
+    site, demands, places = case.world.site, case.world.jobs.demands, case.allocation.places
+    assert site is not None
+    assert demands is not None
+    assert places is not None
+    return site, demands, places
+
+
+def _are_rows(case: JobCase) -> Bools:
+    """Which pieces are of jobs that ran, in a group that they may use."""
+    site, demands, places = _parts(case)
+    named = (places.job >= 0) & (places.job < case.world.n_jobs) & (places.group >= 0) & (places.group < site.n_groups)
+    kind = demands.of_job[np.where(named, places.job, 0)]
+    group = np.where(named, places.group, 0)
+    may = (demands.gives[kind, group] > 0) & site.in_partition[demands.partition[kind], group]
+    return np.asarray(named & may & case.allocation.used[np.where(named, places.job, 0)])
+
+
+def _too_much(case: JobCase, job: Counts | Ints, place: Counts, needs: Counts, has: Counts) -> Iterator[int]:
+    """The first row at each place from whose start on more is in use there than there is; ends come before starts."""
+    start_s: Floats = case.allocation.start_s[job]
+    end_s: Floats = case.allocation.end_s[job]
+    at_s, change = np.concatenate((end_s, start_s)), np.concatenate((-needs, needs))
+    is_start = np.arange(at_s.size) >= job.size
+    where = np.concatenate((place, place))
+    order = np.lexsort((is_start, at_s, where))
+    used = np.cumsum(change[order])
+    row = order % max(job.size, 1)
+    over = np.flatnonzero((used > has[row]) & is_start[order])
+    _, first = np.unique(where[order][over], return_index=True)
+    yield from row[over[first]].tolist()
+
+
+SITE_RULES: tuple[JobRule, ...] = (
+    _places_are_told,
+    _jobs_have_what_they_ask,
+    _nodes_have_what_they_give,
+    _licences_suffice,
+)
+"""What holds on a site; each rule supposes that the allocation tells places."""
