@@ -27,7 +27,8 @@ has."""
 Instant: TypeAlias = float | datetime
 """Seconds after the first submission of a log; or an instant, by the clock of the log where it has no zone."""
 
-Setting: TypeAlias = bool | int | float | str | tuple[str, ...]
+Setting: TypeAlias = bool | int | float | str | tuple[str, ...] | Mapping[str, float]
+"""Times are in seconds."""
 
 
 def _is(kind: str, text: str) -> dict[str, str]:
@@ -86,9 +87,9 @@ class Partition:
         default=None, metadata=_is("time", "time limit of jobs that ask for none; max_time if left out")
     )
     min_nodes: int = field(default=0, metadata=_is("number", "fewest nodes of a job"))
-    max_nodes: int | None = field(default=None, metadata=_is("count", "most nodes of a job"))
+    max_nodes: int | None = field(default=None, metadata=_is("limit", "most nodes of a job"))
     max_cores_per_node: int | None = field(
-        default=None, metadata=_is("count", "most processors of a node that jobs of this partition may have")
+        default=None, metadata=_is("limit", "most processors of a node that jobs of this partition may have")
     )
     qos: str | None = field(
         default=None, metadata=_is("name", "quality of service whose limits hold for all jobs here together")
@@ -123,15 +124,15 @@ class Qos:
         default=0, metadata=_is("number", "what the weight of QOS is multiplied by, against the largest")
     )
     max_time_s: float | None = field(default=None, metadata=_is("time", "longest time limit of a job"))
-    max_jobs: int | None = field(default=None, metadata=_is("count", "most jobs that run, all together"))
-    max_jobs_per_user: int | None = field(default=None, metadata=_is("count", "most jobs of a user that run"))
-    max_jobs_per_account: int | None = field(default=None, metadata=_is("count", "most jobs of an account that run"))
-    max_submitted: int | None = field(default=None, metadata=_is("count", "most jobs that run or wait, all together"))
+    max_jobs: int | None = field(default=None, metadata=_is("limit", "most jobs that run, all together"))
+    max_jobs_per_user: int | None = field(default=None, metadata=_is("limit", "most jobs of a user that run"))
+    max_jobs_per_account: int | None = field(default=None, metadata=_is("limit", "most jobs of an account that run"))
+    max_submitted: int | None = field(default=None, metadata=_is("limit", "most jobs that run or wait, all together"))
     max_submitted_per_user: int | None = field(
-        default=None, metadata=_is("count", "most jobs of a user that run or wait")
+        default=None, metadata=_is("limit", "most jobs of a user that run or wait")
     )
     max_submitted_per_account: int | None = field(
-        default=None, metadata=_is("count", "most jobs of an account that run or wait")
+        default=None, metadata=_is("limit", "most jobs of an account that run or wait")
     )
     max: Amounts = field(default_factory=dict, metadata=_is("amounts", "most that its running jobs have, all together"))
     max_per_user: Amounts = field(
