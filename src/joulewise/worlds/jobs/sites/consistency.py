@@ -45,7 +45,8 @@ def inconsistencies(site: Site, place: Place) -> Iterator[Problem]:
     for reservation in site.reservations:
         yield from _unknown(reservation, "nodes", reservation.nodes, n_nodes, "a group of [[nodes]]", place)
         yield from _of_reservation(reservation, n_nodes, place)
-    for each in (*site.partitions, *site.reservations) if site.accounts else ():
+    users: tuple[Partition | Reservation, ...] = (*site.partitions, *site.reservations) if site.accounts else ()
+    for each in users:
         yield from _unknown(each, "accounts", each.accounts, accounts, "an [[account]]", place)
     yield from _of_qos(site, qos, place)
     yield from _of_accounts(site.accounts, accounts, place)

@@ -13,7 +13,7 @@ from joulewise.files import toml_of, toml_text
 from joulewise.worlds.jobs.sites.consistency import inconsistencies
 from joulewise.worlds.jobs.sites.site import Account, Licence, NodeGroup, Partition, Qos, Reservation, Site
 from joulewise.worlds.jobs.sites.slurm_settings import SETTINGS
-from joulewise.worlds.jobs.sites.written import KINDS, Refused, text, word
+from joulewise.worlds.jobs.sites.written import KINDS, RefusedError, text, word
 
 
 class Section(NamedTuple):
@@ -133,7 +133,7 @@ class _Reading:
         """What a value stands for; None where it is wrong, which is noted."""
         try:
             return KINDS[kind].read(value)
-        except Refused as error:
+        except RefusedError as error:
             found = "is missing" if value is None else f"found {as_written(value)}"
             self.problems.append(Problem(where, found, error.allowed, error.advice))
             return None

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class SlurmSetting(NamedTuple):
-    """A setting: the kind of its values, and what it means. `unit_s` is what a bare number of Slurm's counts, as time."""
+    """A setting: the kind of its values, and what it means; `unit_s` is what a bare number stands for in times."""
 
     kind: str
     meaning: str

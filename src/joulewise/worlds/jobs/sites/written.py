@@ -16,12 +16,13 @@ MIB = 2**20
 NO_JOB = "it would keep every job from starting; leave it out where nothing is limited"
 
 _MEMORY = "memory"
+_WIDEST = 100
 _WORD = re.compile(r"[A-Za-z0-9_-]+")
 _TIMES = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 _SIZES = ((2**20, "TiB"), (2**10, "GiB"), (1, "MiB"))
 
 
-class Refused(ValueError):
+class RefusedError(ValueError):
     """A value that is not as it must be: what is allowed, and what to do."""
 
     def __init__(self, allowed: str, advice: str = "") -> None:
@@ -30,7 +31,7 @@ class Refused(ValueError):
 
 
 class Kind(NamedTuple):
-    """A kind of values: what one in a file stands for, where it is none it raises `Refused`; and how it is written."""
+    """A kind of values: what one in a file stands for, where it is none it raises `RefusedError`; and how it is written."""
 
     read: Callable[[Any], Any]
     write: Callable[[Any], str]
@@ -62,16 +63,16 @@ def size_text(value_mib: int) -> str:
 
 def _name(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise Refused("must be a name in quotes")
+        raise RefusedError("must be a name in quotes")
     return value
 
 
 def _names(value: Any) -> tuple[str, ...]:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not names or not all(isinstance(name, str) and name.strip() for name in names):
-        raise Refused('must be names in quotes, one at least, for example ["cpu", "gpu"]')
+        raise RefusedError('must be names in quotes, one at least, for example ["cpu", "gpu"]')
     if len(set(names)) < len(names):
-        raise Refused("each name may stand once")
+        raise RefusedError("each name may stand once")
     return tuple(names)
 
 
@@ -80,7 +81,7 @@ def _whole(least: int | None, advice: str = "") -> Callable[[Any], int]:
 
     def read(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or (least is not None and value < least):
-            raise Refused(allowed, advice if value == 0 else "")
+            raise RefusedError(allowed, advice if value == 0 else "")
         return value
 
     return read
@@ -95,7 +96,7 @@ def _time(*, from_0: bool, advice: str = "") -> Callable[[Any], float]:
         except ValueError:
             time_s = -1.0
         if not (is_not_negative(time_s) if from_0 else is_positive(time_s)):
-            raise Refused(allowed, advice if time_s == 0 else "")
+            raise RefusedError(allowed, advice if time_s == 0 else "")
         return time_s
 
     return read
@@ -107,7 +108,7 @@ def _memory(value: Any) -> int:
     except ValueError:
         size_mib = 0.0
     if size_mib < 1:
-        raise Refused('must be a size of 1 MiB or more with its unit, for example "512 GiB"')
+        raise RefusedError('must be a size of 1 MiB or more with its unit, for example "512 GiB"')
     return int(size_mib)
 
 
@@ -116,13 +117,13 @@ def _by_name(read_one: Callable[[str, Any], tuple[str, Any]], example: str) -> C
 
     def read(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise Refused(f"must be names with numbers, for example {example}")
+            raise RefusedError(f"must be names with numbers, for example {example}")
         found = {}
         for name, inner in value.items():
             try:
                 key, number = read_one(name, inner)
-            except Refused as error:
-                raise Refused(f"{name} {error.allowed}", error.advice) from None
+            except RefusedError as error:
+                raise RefusedError(f"{name} {error.allowed}", error.advice) from None
             found[key] = number
         return found
 
@@ -137,14 +138,14 @@ def _amount(name: str, value: Any) -> tuple[str, int]:
 
 def _number(name: str, value: Any) -> tuple[str, float]:
     if isinstance(value, bool) or not isinstance(value, int | float) or not -1e15 < value < 1e15:
-        raise Refused("must be a number")
+        raise RefusedError("must be a number")
     return name, value
 
 
 def _one_of(choices: tuple[str, ...]) -> Callable[[Any], str]:
     def read(value: Any) -> str:
         if value not in choices:
-            raise Refused(f"must be one of {', '.join(choices)}")
+            raise RefusedError(f"must be one of {', '.join(choices)}")
         return str(value)
 
     return read
@@ -152,7 +153,7 @@ def _one_of(choices: tuple[str, ...]) -> Callable[[Any], str]:
 
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise Refused("must be true or false")
+        raise RefusedError("must be true or false")
     return value
 
 
@@ -161,22 +162,23 @@ def _instant(value: Any) -> Instant:
     if isinstance(value, str):
         try:
             return _time(from_0=True)(value)
-        except Refused:
+        except RefusedError:
             pass
         try:
             value = datetime.fromisoformat(value)
         except ValueError:
-            raise Refused(allowed) from None
+            raise RefusedError(allowed) from None
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
     if not isinstance(value, datetime) or not MINYEAR < value.year < MAXYEAR:
-        raise Refused(allowed)
+        raise RefusedError(allowed)
     return value
 
 
 def _write_names(names: tuple[str, ...]) -> str:
     line = f"[{', '.join(map(text, names))}]"
-    return line if len(line) <= 100 else f"[\n    {',\n    '.join(map(text, names))},\n]"
+    below = "".join(f"    {text(name)},\n" for name in names)
+    return line if len(line) <= _WIDEST else f"[\n{below}]"
 
 
 def _write_numbers(numbers: Mapping[str, float]) -> str:
