@@ -15,8 +15,8 @@ from joulewise.worlds.jobs.sites.site import (
     MEMORY_MIB,
     NODES,
     ROOT,
-    Account,
     Partition,
+    Qos,
     Reservation,
     Site,
 )
@@ -28,28 +28,34 @@ _OF_ALL = (CORES, NODES, GPUS, MEMORY_MIB, "memory")
 _AMOUNTS = ("max", "max_per_user", "max_per_account", "max_per_job")
 
 
-def inconsistencies(site: Site, place: Place) -> Iterator[Problem]:
-    """Everything in a site that does not go together; each table for itself is as it must be."""
+def inconsistencies(site: Site, place: Place, broken: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
+    """Everything in a site that does not go together; each table for itself is as it must be.
+
+    `broken` names, by section, tables that are not: they are no part of the site, and others may speak of them.
+    """
     tables = (site.nodes, site.partitions, site.licences, site.qos, site.accounts, site.reservations)
     for table in tables:
         yield from _repeated(table, place)
     yield from _of_things(site, place)
-    yield from _of_default(site.partitions, place)
+    if not broken.get("partition"):
+        yield from _of_default(site.partitions, place)
     n_nodes = {group.name: group.count for group in site.nodes}
-    qos, accounts = [each.name for each in site.qos], [ROOT, *(each.name for each in site.accounts)]
+    groups = [*n_nodes, *broken.get("nodes", ())]
+    qos = [*(each.name for each in site.qos), *broken.get("qos", ())]
     for partition in site.partitions:
-        yield from _unknown(partition, "nodes", partition.nodes, n_nodes, "a group of [[nodes]]", place)
+        yield from _unknown(partition, "nodes", partition.nodes, groups, "a group of [[nodes]]", place)
         yield from _unknown(partition, "qos", filter(None, [partition.qos]), qos, "a [[qos]]", place)
         yield from _unknown(partition, "qos_of_jobs", partition.qos_of_jobs, qos, "a [[qos]]", place)
         yield from _of_partition(partition, n_nodes, place)
     for reservation in site.reservations:
-        yield from _unknown(reservation, "nodes", reservation.nodes, n_nodes, "a group of [[nodes]]", place)
+        yield from _unknown(reservation, "nodes", reservation.nodes, groups, "a group of [[nodes]]", place)
         yield from _of_reservation(reservation, n_nodes, place)
-    users: tuple[Partition | Reservation, ...] = (*site.partitions, *site.reservations) if site.accounts else ()
-    for each in users:
-        yield from _unknown(each, "accounts", each.accounts, accounts, "an [[account]]", place)
-    yield from _of_qos(site, qos, place)
-    yield from _of_accounts(site.accounts, accounts, place)
+    for each in site.qos:
+        yield from _unknown(each, "preempts", each.preempts, qos, "a [[qos]]", place)
+    if not (broken.get("nodes") or broken.get("licence")):
+        yield from _of_amounts(site, place)
+    yield from _of_preempting(site.qos, place)
+    yield from _of_accounts(site, [ROOT, *(each.name for each in site.accounts), *broken.get("account", ())], place)
 
 
 def _repeated(tables: Sequence[Any], place: Place) -> Iterator[Problem]:
@@ -129,42 +135,40 @@ def _of_reservation(reservation: Reservation, n_nodes: Mapping[str, int], place:
         yield Problem(place(reservation, "end"), f"found {end}", f"must be after its start, {start}")
 
 
-def _of_qos(site: Site, names: Sequence[str], place: Place) -> Iterator[Problem]:
-    things = list(
-        dict.fromkeys(
-            [
-                *(CORES, NODES, GPUS, MEMORY_MIB),
-                *(name for group in site.nodes for name in (*group.gpus, *group.other)),
-                *(licence.name for licence in site.licences),
-            ]
-        )
-    )
+def _of_amounts(site: Site, place: Place) -> Iterator[Problem]:
+    """Limits on things that the site does not have."""
+    of_nodes = (name for group in site.nodes for name in (*group.gpus, *group.other))
+    things = dict.fromkeys((CORES, NODES, GPUS, MEMORY_MIB, *of_nodes, *(licence.name for licence in site.licences)))
+    shown = ["memory" if name == MEMORY_MIB else name for name in things]
     for qos in site.qos:
-        yield from _unknown(qos, "preempts", qos.preempts, names, "a [[qos]]", place)
         for key in _AMOUNTS:
-            limits = [name for name in getattr(qos, key) if name not in things]
-            shown = ["memory" if name == MEMORY_MIB else name for name in things]
-            yield from (unknown_name(place(qos, key), name, shown) for name in limits)
-    by_name = {qos.name: qos for qos in site.qos}
-    loop = _loop({qos.name: set(qos.preempts) for qos in site.qos})
+            unknown = (name for name in getattr(qos, key) if name not in things)
+            yield from (unknown_name(place(qos, key), name, shown) for name in unknown)
+
+
+def _of_preempting(all_qos: Sequence[Qos], place: Place) -> Iterator[Problem]:
+    by_name = {qos.name: qos for qos in all_qos}
+    loop = _loop({qos.name: qos.preempts for qos in all_qos})
     if loop:
         found = f"found {' preempts '.join(loop)}"
         yield Problem(place(by_name[loop[0]], "preempts"), found, "jobs may not give way to each other in a circle")
 
 
-def _of_accounts(accounts: Sequence[Account], names: Sequence[str], place: Place) -> Iterator[Problem]:
-    for account in accounts:
+def _of_accounts(site: Site, names: Sequence[str], place: Place) -> Iterator[Problem]:
+    users: tuple[Partition | Reservation, ...] = (*site.partitions, *site.reservations) if site.accounts else ()
+    for each in users:
+        yield from _unknown(each, "accounts", each.accounts, names, "an [[account]]", place)
+    for account in site.accounts:
         if account.name == ROOT and account.parent is not None:
             yield Problem(place(account, "parent"), f"found {account.parent!r}", f"{ROOT!r} is a part of nothing")
         elif account.parent is not None and account.parent not in names:
             orphan = unknown_name(place(account, "parent"), account.parent, names)
             advice = orphan.advice or "write an [[account]] of that name, or leave parent out"
             yield Problem(orphan.where, f"{orphan.found}, which is no account", orphan.allowed, advice)
-    by_name = {account.name: account for account in accounts}
-    loop = _loop({account.name: {account.parent} - {None} for account in accounts if account.name != ROOT})
+    by_name = {account.name: account for account in site.accounts if account.name != ROOT}
+    loop = _loop({name: [account.parent] if account.parent else [] for name, account in by_name.items()})
     if loop:
-        found = f"found {' in '.join(loop)}"
-        allowed = f"accounts must be a tree that ends at {ROOT!r}"
+        found, allowed = f"found {' in '.join(loop)}", f"accounts must be a tree that ends at {ROOT!r}"
         yield Problem(place(by_name[loop[0]], "parent"), found, allowed, "give one of them another parent")
 
 

@@ -65,12 +65,13 @@ def _lines(source: str) -> dict[str, list[int]]:
 
 @dataclass
 class _Reading:
-    """A file while it is read: the lines of its tables, the places of what they became, and all that is wrong."""
+    """A file while it is read: the lines of its tables, all that is wrong, where tables stand, and names of wrong ones."""
 
     file_name: str
     lines: Mapping[str, list[int]]
     problems: list[Problem] = field(default_factory=list)
     places: dict[int, str] = field(default_factory=dict)
+    broken: dict[str, list[str]] = field(default_factory=dict)
 
     def site(self, raw: Mapping[str, Any]) -> Site:
         """The site of what is in the file."""
@@ -88,7 +89,7 @@ class _Reading:
             )
             self.problems.append(Problem(self.file_name, found, "a site has nodes", advice))
         site = Site(name=name or "", slurm=slurm, **parts)
-        self.problems += inconsistencies(site, self._place)
+        self.problems += inconsistencies(site, self._place, self.broken)
         raise_if_any(self.problems)
         return site
 
@@ -107,6 +108,8 @@ class _Reading:
                 made = SECTIONS[section].holds(**values)
                 self.places[id(made)] = where
                 yield made
+            else:
+                self.broken.setdefault(section, []).append(str(table.get("name", "")))
 
     def _values(self, holds: Any, table: Mapping[str, Any], where: str) -> Iterator[tuple[str, Any]]:
         by_key = {key_of(each): each for each in fields(holds)}

@@ -31,7 +31,7 @@ class RefusedError(ValueError):
 
 
 class Kind(NamedTuple):
-    """A kind of values: what one in a file stands for, where it is none it raises `RefusedError`; and how it is written."""
+    """A kind of values: what one in a file stands for (or `RefusedError`), and how one is written."""
 
     read: Callable[[Any], Any]
     write: Callable[[Any], str]
