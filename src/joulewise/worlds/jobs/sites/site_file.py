@@ -65,7 +65,7 @@ def _lines(source: str) -> dict[str, list[int]]:
 
 @dataclass
 class _Reading:
-    """A file while it is read: the lines of its tables, all that is wrong, where tables stand, and names of wrong ones."""
+    """A file while it is read: lines of its tables, what is wrong, where tables stand, and names of those that are."""
 
     file_name: str
     lines: Mapping[str, list[int]]

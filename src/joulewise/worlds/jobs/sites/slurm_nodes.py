@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from joulewise.errors import Problem
-from joulewise.worlds.jobs.sites.hostlists import compacted, expanded
+from joulewise.worlds.jobs.sites.hostlists import compacted, expanded, split_list
 from joulewise.worlds.jobs.sites.imported import CHANGED, GUESSED, LOST, Entry, Findings
 from joulewise.worlds.jobs.sites.site import NodeGroup
 from joulewise.worlds.jobs.sites.slurm_text import Entries
@@ -111,9 +111,11 @@ class NodeReader:
             return cpus
         spared = self._number(entries, "corespeccount", 0) * (threads if cpus == topology else 1)
         if "cpuspeclist" in entries:
-            listed = self.findings.value(entries["cpuspeclist"], lambda text: expanded(f"[{text}]")) if entries[
-                "cpuspeclist"
-            ].value else []
+            listed = (
+                self.findings.value(entries["cpuspeclist"], lambda text: expanded(f"[{text}]"))
+                if entries["cpuspeclist"].value
+                else []
+            )
             spared = spared or len(listed or [])
         if spared:
             said = "processors that are kept for the system are not those of jobs"
@@ -185,22 +187,29 @@ class Grouped(NamedTuple):
     partitions: frozenset[str]
 
 
-def grouped(kinds: Mapping[str, NodeKind], members: Mapping[str, frozenset[str]]) -> list[Grouped]:
-    """Nodes that are alike, and in the same of the partitions, as groups in the order of their first nodes."""
+def grouped(
+    kinds: Mapping[str, NodeKind],
+    members: Mapping[str, frozenset[str]],
+    stem: Callable[[str, NodeKind], str] = lambda node, _: stem_of(node),
+) -> list[Grouped]:
+    """Nodes that are alike, and in the same of the partitions, as groups in the order of their first nodes.
+
+    Groups are called by their stem, which follows from the first of their nodes, and by what tells them apart.
+    """
     inside: dict[str, list[str]] = {name: [] for name in kinds}
-    for partition, names in members.items():
-        for name in names:
+    for partition, nodes in members.items():
+        for name in nodes:
             inside[name].append(partition)
     together: dict[tuple[NodeKind, frozenset[str]], list[str]] = {}
     for name, kind in kinds.items():
         together.setdefault((kind, frozenset(inside[name])), []).append(name)
     names = distinct_names(
-        [_stem(nodes[0]) for nodes in together.values()],
+        [stem(alike[0], kind) for (kind, _), alike in together.items()],
         [_qualities(kind, partitions) for kind, partitions in together],
     )
     return [
-        Grouped(kind.group(name, len(nodes)), shortened(compacted(nodes)), partitions)
-        for name, ((kind, partitions), nodes) in zip(names, together.items(), strict=True)
+        Grouped(kind.group(name, len(alike)), shortened(compacted(alike)), partitions)
+        for name, ((kind, partitions), alike) in zip(names, together.items(), strict=True)
     ]
 
 
@@ -209,7 +218,7 @@ def shortened(text: str) -> str:
     return text if len(text) <= _NOTE else f"{text[:_NOTE]}..."
 
 
-def _stem(node: str) -> str:
+def stem_of(node: str) -> str:
     """What names of nodes begin with: node of node-017."""
     return re.sub(r"[^A-Za-z_-]", "", re.split(r"\d", node)[0]).strip("-_.") or "nodes"
 
@@ -222,7 +231,7 @@ def _qualities(kind: NodeKind, partitions: frozenset[str]) -> tuple[str, ...]:
 
 
 def distinct_names(stems: Sequence[str], qualities: Sequence[Sequence[str]]) -> list[str]:
-    """Names for things of which several have the same stem: with the first quality that tells them apart, or numbers."""
+    """Names for things, some of the same stem: with the first quality that tells them apart, or a number."""
     names = list(stems)
     for at in range(len(qualities[0]) if qualities else 0):
         said = {(name, quality[at]) for name, quality in zip(names, qualities, strict=True)}
@@ -249,11 +258,35 @@ def _numbered(names: Sequence[str]) -> Iterator[str]:
         yield unique
 
 
-def nodes_of(
-    entry: Entry, nodes: Mapping[str, Entries], nodesets: Mapping[str, Entries], findings: Findings
-) -> frozenset[str]:
-    """The nodes that a list names: nodes, sets of nodes, or ALL."""
-    raise NotImplementedError
+@dataclass
+class NodeLists:
+    """Reads lists of nodes, as partitions have them: names, sets of nodes, ALL. Only nodes that are there are taken."""
 
+    nodes: Mapping[str, Entries]
+    there: Mapping[str, NodeKind]
+    nodesets: Mapping[str, Entries]
+    findings: Findings
 
-_ = (Callable, Problem)
+    def read(self, entry: Entry) -> frozenset[str]:
+        """The nodes of a list."""
+        if entry.value.casefold() == "all":
+            return frozenset(self.there)
+        names: set[str] = set()
+        for part in split_list(entry.value):
+            if part in self.nodesets:
+                names |= self._set(self.nodesets[part])
+            else:
+                names.update(self.findings.value(Entry(entry.key, part, entry.where), expanded) or ())
+        unknown = names - self.nodes.keys()
+        if unknown:
+            found = f"found {shortened(compacted(unknown))}, which no NodeName describes"
+            advice = "give --config the file that does, or what scontrol show node prints, too"
+            self.findings.problems.append(Problem(f"{entry.where}, {entry.key}", found, "must be nodes", advice))
+        return frozenset(names & self.there.keys())
+
+    def _set(self, entries: Entries) -> frozenset[str]:
+        names = self.read(entries["nodes"]) if "nodes" in entries else frozenset[str]()
+        if "feature" in entries:
+            feature = entries["feature"].value
+            names |= {name for name, kind in self.there.items() if feature in kind.features}
+        return names

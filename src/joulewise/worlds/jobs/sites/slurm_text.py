@@ -62,7 +62,9 @@ def read_text(path: Path) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(Problem(f"{path.name}: line {line:,}", "is not UTF-8 text", advice="save it as UTF-8")) from None
+        raise InputError(
+            Problem(f"{path.name}: line {line:,}", "is not UTF-8 text", advice="save it as UTF-8")
+        ) from None
 
 
 # --- slurm.conf ---------------------------------------------------------------------------------------------
@@ -96,7 +98,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 def _pairs(line: str, where: str, problems: list[Problem]) -> list[Entry]:
     """The keys and values of a line."""
     entries, end = [], 0
-    for pair in iter(lambda: _PAIR.match(line, end), None):
+    while pair := _PAIR.match(line, end):
         entries.append(Entry(pair[1], pair[2] if pair[2] is not None else pair[3], where))
         end = pair.end()
     if line[end:].strip():
@@ -138,7 +140,9 @@ class _Conf:
             self.read(path, read_text(path), (*inside, path.resolve()), folder)
         except InputError as error:
             advice = "copy it beside the file that includes it, or take the line away"
-            self.texts.problems += [Problem(f"{where}: {each.where}", each.found, advice=advice) for each in error.problems]
+            self.texts.problems += [
+                Problem(f"{where}: {each.where}", each.found, advice=advice) for each in error.problems
+            ]
 
     def _take(self, entries: list[Entry]) -> None:
         head, *rest = entries
