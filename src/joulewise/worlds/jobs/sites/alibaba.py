@@ -8,7 +8,7 @@ from io import StringIO
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.units import count
-from joulewise.worlds.jobs.sites.imported import CHANGED, READ, Findings, ImportedSite
+from joulewise.worlds.jobs.sites.imported import CHANGED, Findings, ImportedSite, tell_read
 from joulewise.worlds.jobs.sites.site import Site
 from joulewise.worlds.jobs.sites.slurm_nodes import NO_KIND, NodeKind, grouped
 
@@ -36,8 +36,8 @@ def site_of_node_list(text: str, file_name: str, name: str) -> ImportedSite:
         findings.problems.append(Problem(file_name, "there are no nodes", "must have a line for each node"))
     raise_if_any(findings.problems)
     groups = grouped(kinds, {}, lambda _, kind: kind.gpus[0][0] if kind.gpus else "cpu")
-    findings.tell(READ, count(len(kinds), "node"), count(len(groups), "group"))
     site = Site(name=name, nodes=tuple(each.group for each in groups))
+    tell_read(site, findings)
     return ImportedSite(site, findings.rows(), {("nodes", each.group.name): each.nodes for each in groups})
 
 

@@ -12,7 +12,8 @@ from joulewise.worlds.jobs.sites.alibaba import is_node_list, site_of_node_list
 from joulewise.worlds.jobs.sites.imported import READ, ImportedSite
 from joulewise.worlds.jobs.sites.site_file import parse_site, site_text
 from joulewise.worlds.jobs.sites.slurm_config import site_of_slurm
-from joulewise.worlds.jobs.sites.slurm_text import FORMS, TextForm, form_of, read_slurm, read_text
+from joulewise.worlds.jobs.sites.slurm_nodes import has_gpus_of_no_kind
+from joulewise.worlds.jobs.sites.slurm_text import FORMS, TextForm, form_of, read_gres, read_slurm, read_text
 
 _NODE_LIST = "a list of nodes (sn,cpu_milli,memory_mib,gpu,model)"
 
@@ -32,7 +33,11 @@ def import_site(paths: Sequence[Path]) -> ImportedSite:
     allowed = f"must be one of {', '.join(form.name for form in FORMS)}, {_NODE_LIST}"
     raise_if_any(Problem(path.name, "is in no form that is known", allowed) for path, _, form in given if form is None)
     known: list[tuple[Path, str, TextForm]] = [(path, text, form) for path, text, form in given if form is not None]
-    return site_of_slurm(read_slurm(known), name_of(paths[0]))
+    slurm = read_slurm(known)
+    if not slurm.gres and has_gpus_of_no_kind(slurm):
+        beside = (path.with_name("gres.conf") for path, _, form in known if form.name == "slurm.conf")
+        slurm.gres += (line for path in beside if path.is_file() for line in read_gres(path, slurm.problems))
+    return site_of_slurm(slurm, name_of(paths[0]))
 
 
 def name_of(path: Path) -> str:

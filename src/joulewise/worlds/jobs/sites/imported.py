@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from joulewise.errors import Problem
+from joulewise.units import count
 from joulewise.worlds.jobs.sites.site import Site
 from joulewise.worlds.jobs.sites.written import RefusedError
 
@@ -75,8 +76,29 @@ class Findings:
         return tuple(sorted((*told, *lost), key=lambda row: FATES.index(row.fate)))
 
 
+def tell_read(site: Site, findings: Findings) -> None:
+    """Note what a site has."""
+    n_nodes = sum(group.count for group in site.nodes)
+    findings.tell(READ, count(n_nodes, "node"), _first([f"{group.count:,} {group.name}" for group in site.nodes]))
+    parts = (
+        ("partition", "partitions", [partition.name for partition in site.partitions]),
+        ("licence", "licences", [f"{licence.count:,} {licence.name}" for licence in site.licences]),
+        ("quality of service", "qualities of service", [qos.name for qos in site.qos]),
+        ("account", "accounts", [account.name for account in site.accounts]),
+        ("setting of Slurm", "settings of Slurm", list(site.slurm)),
+    )
+    for singular, plural, names in parts:
+        if names:
+            findings.tell(READ, count(len(names), singular, plural), _first(names))
+
+
+def _first(names: list[str]) -> str:
+    """The first of some names, and how many there are more."""
+    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
+
+
 def _listed(names: list[str]) -> str:
     """Names behind what they have: " of a, b and 3 more"."""
     given = [name for name in names if name]
-    more = f" and {len(given) - _MOST_NAMES} more" if len(given) > _MOST_NAMES else ""
-    return f" of {', '.join(given[:_MOST_NAMES])}{more}" if given else ""
+    return f" of {_first(given)}" if given else ""

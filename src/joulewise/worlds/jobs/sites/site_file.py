@@ -176,9 +176,5 @@ def _table(section: str, table: Any) -> str:
 
 def _settings_text(settings: Mapping[str, Any]) -> str:
     written = {name: KINDS[SETTINGS[name].kind].write(value) for name, value in settings.items()}
-    wide = max(len(word(name)) + len(value) for name, value in written.items() if "\n" not in value)
-    lines = (
-        f"{word(name)} = {value}{' ' * (min(wide, 50) - len(name) - len(value))}  # {SETTINGS[name].meaning}"
-        for name, value in written.items()
-    )
+    lines = (f"# {SETTINGS[name].meaning}\n{word(name)} = {value}" for name, value in written.items())
     return "\n".join([f"[{_SLURM}]", *lines, ""])

@@ -11,7 +11,7 @@ from joulewise.errors import raise_if_any
 from joulewise.units import count
 from joulewise.worlds.jobs.sites.consistency import inconsistencies
 from joulewise.worlds.jobs.sites.hostlists import split_list
-from joulewise.worlds.jobs.sites.imported import CHANGED, GUESSED, LOST, READ, Entry, Findings, ImportedSite
+from joulewise.worlds.jobs.sites.imported import CHANGED, GUESSED, LOST, Entry, Findings, ImportedSite, tell_read
 from joulewise.worlds.jobs.sites.site import PARTITION_STATES, PREEMPTIONS, Licence, Partition, Qos, Setting, Site
 from joulewise.worlds.jobs.sites.slurm_nodes import Grouped, NodeLists, NodeReader, grouped
 from joulewise.worlds.jobs.sites.slurm_settings import IN_CONF, IN_PARAMETERS, SETTINGS
@@ -166,6 +166,7 @@ class _SlurmSite:
         )
         self.findings.problems += inconsistencies(site, self._place, {})
         raise_if_any(self.findings.problems)
+        tell_read(site, self.findings)
         notes = {("nodes", each.group.name): each.nodes for each in groups}
         return ImportedSite(site, self.findings.rows(), notes)
 
@@ -204,8 +205,6 @@ class _SlurmSite:
                 self._take(found, entry.key.casefold(), entry)
             else:
                 self.findings.lose("SchedulerParameters", entry.key)
-        if found:
-            self.findings.tell(READ, count(len(found), "setting"), "in [slurm], under Slurm's names in lower case")
         return {key: found[key] for key in SETTINGS if key in found}
 
     def _take(self, found: dict[str, Setting], key: str, entry: Entry) -> None:
@@ -228,7 +227,10 @@ class _SlurmSite:
 
     def _groups(self, slurm: Mapping[str, Setting]) -> tuple[list[Grouped], dict[str, frozenset[str]]]:
         """Groups of nodes, and the nodes of each partition."""
-        reader = NodeReader(self.findings, self._counts_memory(slurm), self.texts.gres)
+        counted = " ".join(_as_names(slurm.get("selecttypeparameters", ("cr_core_memory",))))
+        whole = next((unit for unit in ("socket", "core") if f"cr_{unit}" in counted), "")
+        is_linear = slurm.get("selecttype") == _LINEAR
+        reader = NodeReader(self.findings, self._counts_memory(slurm), "" if is_linear else whole, self.texts.gres)
         kinds = reader.kinds(self.texts.nodes)
         lists = NodeLists(self.texts.nodes, kinds, self.texts.nodesets, self.findings)
         if not self.texts.partitions:
@@ -238,10 +240,6 @@ class _SlurmSite:
             for name, entries in self.texts.partitions.items()
         }
         groups = grouped(kinds, members)
-        if kinds:
-            said = ", ".join(f"{each.group.count:,} {each.group.name}" for each in groups[:12])
-            said += f" and {len(groups) - 12} more" if len(groups) > 12 else ""
-            self.findings.tell(READ, count(len(kinds), "node"), f"{count(len(groups), 'group')}: {said}")
         return groups, members
 
     def _is_empty(self, entries: Entries) -> bool:
@@ -297,8 +295,6 @@ class _SlurmSite:
         if is_linear and members:
             said = "whole nodes are given to jobs, so that every partition is exclusive"
             self.findings.tell(CHANGED, f"SelectType={_LINEAR}", said)
-        if members:
-            self.findings.tell(READ, count(len(members), "partition"), ", ".join(members))
 
     def _values(self, name: str, entries: Entries) -> dict[str, Any]:
         """What a partition's keys give."""
@@ -350,7 +346,6 @@ class _SlurmSite:
                 else 1
             )
             if n:
-                self.findings.tell(READ, "licences", f"{n:,} {name}")
                 yield Licence(name=name, count=n)
             else:
                 self.findings.tell(LOST, "licences of which there are none", "left out", name)

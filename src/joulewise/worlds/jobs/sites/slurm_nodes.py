@@ -12,7 +12,7 @@ from joulewise.errors import Problem
 from joulewise.worlds.jobs.sites.hostlists import compacted, expanded, split_list
 from joulewise.worlds.jobs.sites.imported import CHANGED, GUESSED, LOST, Entry, Findings
 from joulewise.worlds.jobs.sites.site import NodeGroup
-from joulewise.worlds.jobs.sites.slurm_text import Entries
+from joulewise.worlds.jobs.sites.slurm_text import Entries, SlurmTexts
 from joulewise.worlds.jobs.sites.slurm_values import slurm_count, slurm_names, slurm_things
 
 NO_KIND = "gpu"
@@ -45,10 +45,14 @@ class NodeKind(NamedTuple):
 
 @dataclass
 class NodeReader:
-    """Reads what lines say of nodes; `gres` are lines of gres.conf, which may know the kinds of GPUs."""
+    """Reads what lines say of nodes; `gres` are lines of gres.conf, which may know the kinds of GPUs.
+
+    `whole` says what jobs get no parts of: "core", "socket", or "" where each processor is given for itself.
+    """
 
     findings: Findings
     counts_memory: bool
+    whole: str
     gres: Sequence[Entries]
     _kinds: dict[tuple[int, tuple[tuple[str, int], ...]], NodeKind | None] = field(default_factory=dict)
 
@@ -68,8 +72,9 @@ class NodeReader:
 
     def _kind(self, entries: Entries, typed: tuple[tuple[str, int], ...]) -> NodeKind | None:
         head = entries["nodename"].value
-        for key in entries.keys() - _KNOWN:
-            self.findings.lose("NodeName", entries[key].key)
+        for key, entry in entries.items():
+            if key not in _KNOWN:
+                self.findings.lose("NodeName", entry.key)
         if self._is_away(entries, head):
             return None
         gpus, other = self._things(entries, head, typed)
@@ -107,6 +112,9 @@ class NodeReader:
         topology = (boards * per_board if "socketsperboard" in entries else sockets) * cores * threads
         all_cpus = [self._number(entries, key, topology) for key in _CPUS if key in entries]
         cpus = all_cpus[0] if all_cpus else topology
+        if self.whole and (self.whole == "socket" or (threads > 1 and cpus > topology // threads)):
+            said = f"Slurm gives whole {self.whole}s: what a log says was allocated is rounded up, requests are not"
+            self.findings.tell(LOST, f"processors that are parts of a {self.whole}", said, entries["nodename"].value)
         if "cpuefctv" in entries:
             return cpus
         spared = self._number(entries, "corespeccount", 0) * (threads if cpus == topology else 1)
@@ -167,8 +175,9 @@ class NodeReader:
         """Kinds of GPUs by node, as gres.conf has them; by "" for nodes that it does not name."""
         found: dict[str, Counter[str]] = {}
         for line in self.gres:
-            for key in line.keys() - {"nodename", "name", "type", "count", "file"}:
-                self.findings.lose("gres.conf", line[key].key)
+            for key, entry in line.items():
+                if key not in ("nodename", "name", "type", "count", "file"):
+                    self.findings.lose("gres.conf", entry.key)
             if "type" not in line or "name" not in line or line["name"].value.casefold() != NO_KIND:
                 continue
             names = (self.findings.value(line["nodename"], expanded) or []) if "nodename" in line else [""]
@@ -177,6 +186,12 @@ class NodeReader:
             for name in names:
                 found.setdefault(name, Counter())[line["type"].value] += n
         return {name: tuple(sorted(counts.items())) for name, counts in found.items()}
+
+
+def has_gpus_of_no_kind(texts: SlurmTexts) -> bool:
+    """Whether a line of nodes has GPUs without their kind."""
+    values = {entries["gres"].value for entries in texts.nodes.values() if "gres" in entries}
+    return any(re.search(r"(^|,)gpu(:\d+)?($|[,(])", value, re.IGNORECASE) for value in values)
 
 
 class Grouped(NamedTuple):
@@ -227,7 +242,12 @@ def _qualities(kind: NodeKind, partitions: frozenset[str]) -> tuple[str, ...]:
     """What may tell a group from another one of the same stem, the best first."""
     memory = f"{round(kind.memory_mib / 1024)}g" if kind.memory_mib else ""
     parts = "-".join(sorted(partitions))
-    return ("-".join(name for name, _ in kind.gpus), f"{kind.cores}c", memory, parts if len(parts) < 20 else "")
+    return (
+        "-".join(name for name, _ in kind.gpus if name != NO_KIND),
+        f"{kind.cores}c",
+        memory,
+        parts if len(parts) < 20 else "",
+    )
 
 
 def distinct_names(stems: Sequence[str], qualities: Sequence[Sequence[str]]) -> list[str]:

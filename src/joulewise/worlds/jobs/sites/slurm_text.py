@@ -279,8 +279,8 @@ def read_slurm(given: Sequence[tuple[Path, str, TextForm]]) -> SlurmTexts:
     return together
 
 
-def read_gres(path: Path) -> list[Entries]:
+def read_gres(path: Path, problems: list[Problem]) -> list[Entries]:
     """The lines of a gres.conf."""
-    texts = SlurmTexts()
+    texts = SlurmTexts(problems=problems)
     _read_gres(path, read_text(path), texts)
     return texts.gres

@@ -103,15 +103,16 @@ def _thing(text: str) -> tuple[str, str, int]:
 
 def slurm_weights(text: str) -> dict[str, float]:
     """Weights of things, CPU=1000,GRES/gpu=3000, by their names in lower case."""
-    weights = {}
+    weights: dict[str, float] = {}
     for part in split_list(text):
         name, _, number = part.partition("=")
         try:
-            weights[name.casefold()] = float(number)
+            weight = float(number)
         except ValueError:
-            raise RefusedError("must be things with weights, for example CPU=1000,Mem=2000") from None
-    if not all(map(math.isfinite, weights.values())):
-        raise RefusedError("must be numbers")
+            weight = math.nan
+        if not math.isfinite(weight):
+            raise RefusedError("must be things with weights, for example CPU=1000,Mem=2000")
+        weights[name.casefold()] = int(weight) if weight.is_integer() else weight
     return weights
 
 
