@@ -12,7 +12,7 @@ from joulewise.worlds.jobs.sites.alibaba import is_node_list, site_of_node_list
 from joulewise.worlds.jobs.sites.imported import READ, ImportedSite
 from joulewise.worlds.jobs.sites.site_file import parse_site, site_text
 from joulewise.worlds.jobs.sites.slurm_config import site_of_slurm
-from joulewise.worlds.jobs.sites.slurm_nodes import has_gpus_of_no_kind
+from joulewise.worlds.jobs.sites.slurm_nodes import has_gpus_of_no_kind, shortened
 from joulewise.worlds.jobs.sites.slurm_text import FORMS, TextForm, form_of, read_gres, read_slurm, read_text
 
 _NODE_LIST = "a list of nodes (sn,cpu_milli,memory_mib,gpu,model)"
@@ -55,6 +55,6 @@ def write_site(imported: ImportedSite, path: Path, sources: Sequence[str]) -> No
 def imported_text(imported: ImportedSite, sources: Sequence[str]) -> str:
     """The file of a site that was imported."""
     head = [f"From {', '.join(sources)} by joulewise import --config. Look through what was guessed, and change it."]
-    rows = [f"{fate}: {what}: {said}" for fate, what, said in imported.findings if fate != READ]
+    rows = [f"{fate}: {what}: {shortened(said)}" for fate, what, said in imported.findings if fate != READ]
     lines = [line for row in (*head, *rows) for line in wrap(row, 110, subsequent_indent="  ")]
     return site_text(imported.site, lines, imported.notes)

@@ -13,7 +13,7 @@ from joulewise.worlds.jobs.sites.consistency import inconsistencies
 from joulewise.worlds.jobs.sites.hostlists import split_list
 from joulewise.worlds.jobs.sites.imported import CHANGED, GUESSED, LOST, Entry, Findings, ImportedSite, tell_read
 from joulewise.worlds.jobs.sites.site import PARTITION_STATES, PREEMPTIONS, Licence, Partition, Qos, Setting, Site
-from joulewise.worlds.jobs.sites.slurm_nodes import Grouped, NodeLists, NodeReader, grouped
+from joulewise.worlds.jobs.sites.slurm_nodes import Grouped, NodeLists, NodeReader, grouped, in_order
 from joulewise.worlds.jobs.sites.slurm_settings import IN_CONF, IN_PARAMETERS, SETTINGS
 from joulewise.worlds.jobs.sites.slurm_text import Entries, SlurmTexts
 from joulewise.worlds.jobs.sites.slurm_values import (
@@ -29,6 +29,8 @@ from joulewise.worlds.jobs.sites.slurm_values import (
 from joulewise.worlds.jobs.sites.written import RefusedError
 
 _LINEAR = "select/linear"
+_USUAL = ("-1", "topology/none", "topology/default", "topology/flat")
+_UNSET = ("", "(null)", "(null type)", "n/a")
 _OF_SITE = {"clustername", "licenses", "schedulerparameters"}
 _HELD_BACK: Mapping[str, str] = {
     "topologyplugin": "nodes are chosen without regard to switches",
@@ -36,9 +38,7 @@ _HELD_BACK: Mapping[str, str] = {
     "prioritysitefactorplugin": "priorities have no factor of the site",
     "suspendtime": "nodes stay on; [system] of a study has standby",
     "completewait": "nodes are free as soon as a job ends",
-    "schedulertimeslice": "no two jobs take turns",
     "preemptparameters": "jobs give way in the usual order",
-    "gpufreqdef": "GPUs run as in the log",
     "tresbillingweights": "what is used is counted in processors",
 }
 """Settings without a place in a site that may change when jobs start, and what happens instead."""
@@ -136,6 +136,11 @@ _SHOWN_OF_PARTITION = {
 }
 
 
+def _says_nothing(value: str) -> bool:
+    """Whether a value asks for nothing out of the usual."""
+    return value.casefold().removesuffix(" sec") in (*NOTHING, *_USUAL)
+
+
 def site_of_slurm(texts: SlurmTexts, default_name: str) -> ImportedSite:
     """The site that the texts of a Slurm describe; InputError with every problem."""
     return _SlurmSite(texts, default_name).imported()
@@ -194,9 +199,10 @@ class _SlurmSite:
         for key, entry in self.texts.settings.items():
             if key in IN_CONF:
                 self._take(found, key, entry)
-            elif key in _HELD_BACK and not self._says_nothing(entry.value):
-                self.findings.tell(LOST, f"{entry.key}={entry.value}", _HELD_BACK[key])
-            elif key not in _OF_SITE:
+            elif key in _HELD_BACK:
+                if not _says_nothing(entry.value):
+                    self.findings.tell(LOST, f"{entry.key}={entry.value}", _HELD_BACK[key])
+            elif key not in _OF_SITE and entry.value.casefold() not in _UNSET:
                 self.findings.lose("the configuration", entry.key)
         for entry in self.texts.others:
             self.findings.lose("the configuration", entry.key)
@@ -220,9 +226,6 @@ class _SlurmSite:
             key, equals, value = part.partition("=")
             yield Entry(key, value if equals else "yes", entry.where if entry else "")
 
-    def _says_nothing(self, value: str) -> bool:
-        return value.casefold() in (*NOTHING, "topology/none", "topology/default", "topology/flat", "-1")
-
     # --- nodes ----------------------------------------------------------------------------------------------
 
     def _groups(self, slurm: Mapping[str, Setting]) -> tuple[list[Grouped], dict[str, frozenset[str]]]:
@@ -231,7 +234,7 @@ class _SlurmSite:
         whole = next((unit for unit in ("socket", "core") if f"cr_{unit}" in counted), "")
         is_linear = slurm.get("selecttype") == _LINEAR
         reader = NodeReader(self.findings, self._counts_memory(slurm), "" if is_linear else whole, self.texts.gres)
-        kinds = reader.kinds(self.texts.nodes)
+        kinds = reader.kinds({name: self.texts.nodes[name] for name in sorted(self.texts.nodes, key=in_order)})
         lists = NodeLists(self.texts.nodes, kinds, self.texts.nodesets, self.findings)
         if not self.texts.partitions:
             self._partitions_of_nodes()
@@ -299,7 +302,7 @@ class _SlurmSite:
     def _values(self, name: str, entries: Entries) -> dict[str, Any]:
         """What a partition's keys give."""
         for key, entry in entries.items():
-            if key in _NOT_OF_PARTITION and not self._says_nothing(entry.value):
+            if key in _NOT_OF_PARTITION and not _says_nothing(entry.value):
                 self.findings.tell(LOST, entry.key, _NOT_OF_PARTITION[key], name)
             elif key not in _NOT_OF_PARTITION and key not in _PARTITION_KEYS and key not in _SHOWN_OF_PARTITION:
                 self.findings.lose("PartitionName", entry.key)

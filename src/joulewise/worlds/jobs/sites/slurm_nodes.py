@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from joulewise.errors import Problem
 from joulewise.worlds.jobs.sites.hostlists import compacted, expanded, split_list
-from joulewise.worlds.jobs.sites.imported import CHANGED, GUESSED, LOST, Entry, Findings
+from joulewise.worlds.jobs.sites.imported import CHANGED, GUESSED, LOST, READ, Entry, Findings
 from joulewise.worlds.jobs.sites.site import NodeGroup
 from joulewise.worlds.jobs.sites.slurm_text import Entries, SlurmTexts
 from joulewise.worlds.jobs.sites.slurm_values import slurm_count, slurm_names, slurm_things
@@ -24,7 +24,7 @@ _CPUS = ("cpuefctv", "cputot", "cpus", "procs")
 _SPARED = ("corespeccount", "cpuspeclist", "memspeclimit")
 _KNOWN = {"nodename", "realmemory", "gres", "weight", "state", "partitions", *_TOPOLOGY, *_FEATURES, *_CPUS, *_SPARED}
 _AWAY = ("down", "drain", "fail", "not_responding", "powered_down", "maint", "reboot", "unknown*")
-_NOTE = 100
+_NOTE = 200
 
 
 class NodeKind(NamedTuple):
@@ -163,6 +163,7 @@ class NodeReader:
         if set(gpus) == {NO_KIND}:
             if sum(n for _, n in typed) == gpus[NO_KIND]:
                 gpus = Counter(dict(typed))
+                self.findings.tell(READ, "kinds of GPUs", "as gres.conf has them", head)
             else:
                 said = f"their kind is not said: they are of the kind {NO_KIND!r}"
                 self.findings.tell(GUESSED, "GPUs", said, head)
@@ -226,6 +227,11 @@ def grouped(
         Grouped(kind.group(name, len(alike)), shortened(compacted(alike)), partitions)
         for name, ((kind, partitions), alike) in zip(names, together.items(), strict=True)
     ]
+
+
+def in_order(node: str) -> list[tuple[int, str]]:
+    """What nodes are sorted by, as Slurm does before it chooses among them: n9 comes before n10."""
+    return [(int(part), part) if part.isdigit() else (0, part) for part in re.split(r"([0-9]{1,12})", node)]
 
 
 def shortened(text: str) -> str:
