@@ -13,8 +13,8 @@ MOST_NAMES = 1_000_000
 
 EXAMPLE = "must be names such as node[01-10,12]"
 _PIECE = re.compile(r"\[([^\[\]]*)\]|([^\[\],]+)")
-_RANGE = re.compile(r"(\d{1,12})(?:-(\d{1,12}))?")
-_NUMBER = re.compile(r"(.*?)(\d{1,12})(\D*)")
+_RANGE = re.compile(r"([0-9]{1,12})(?:-([0-9]{1,12}))?")
+_NUMBER = re.compile(r"(.*?)([0-9]{1,12})([^0-9]*)")
 
 
 def split_list(text: str, separator: str = ",") -> list[str]:

@@ -15,10 +15,10 @@ NO_LIMIT = ("unlimited", "infinite", "-1")
 NOTHING = ("", "(null)", "n/a", "none", "all", "no", "unlimited", "infinite", "0")
 """What Slurm's commands print for keys that nobody has set."""
 
-_TIME = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?(?:\s*(sec|min))?")
+_TIME = re.compile(r"(?:([0-9]{1,9})-)?([0-9]{1,9})(?::([0-9]{1,9}))?(?::([0-9]{1,9}))?(?:\s*(sec|min))?")
 _UNITS = {"sec": 1, "min": 60}
 _SUFFIX = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
-_GRES_COUNT = re.compile(r"(\d{1,15})([kmgt]?)", re.IGNORECASE)
+_GRES_COUNT = re.compile(r"([0-9]{1,15})([kmgt]?)", re.IGNORECASE)
 _YES = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
@@ -50,7 +50,7 @@ def slurm_limit_s(text: str) -> float | None:
 
 def slurm_whole(text: str) -> int:
     """A whole number."""
-    if not re.fullmatch(r"-?\d{1,15}", text):
+    if not re.fullmatch(r"-?[0-9]{1,15}", text):
         raise RefusedError("must be a whole number")
     return int(text)
 
