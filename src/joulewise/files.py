@@ -121,6 +121,18 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
+def toml_text(name: str, folder: Path) -> str:
+    """The text of a TOML file in a folder; `name` is what problems call it. InputError where there is none."""
+    try:
+        return (folder / name).read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(Problem(name, f"byte {error.start} is not UTF-8 text", "must be TOML in UTF-8")) from None
+    except FileNotFoundError:
+        raise InputError(Problem(name, "there is no such file", advice=f"looked in {folder.resolve()}")) from None
+    except OSError as error:
+        raise InputError(Problem(name, f"cannot be read: {error.strerror or error}")) from None
+
+
 def toml_of(source: str, file_name: str) -> dict[str, Any]:
     """The keys of a TOML text; `file_name` is what problems call it. InputError where it is none, or holds what no file
     of ours needs: control characters in names, numbers beyond 64 bits, lists in lists in lists without an end."""

@@ -157,35 +157,73 @@ def running_slurm(folder: Path, n_nodes: int, cpus: int = 2) -> Iterator[Slurm]:
         folder=folder, control=control, n=n_nodes, cpus=cpus, host=socket.gethostname(), first=ports[0], last=ports[-1]
     )
     (folder / "slurm.conf").write_text(text)
-    (folder / "cgroup.conf").write_text("CgroupAutomount=no\nConstrainCores=no\nConstrainRAMSpace=no\n")
-    key = folder / "munge.key"
-    key.write_bytes(os.urandom(1024))
-    key.chmod(0o400)
     guard = None
     try:
-        own = {name: folder / f"munge.{name}" for name in ("sock", "pid", "log", "seed")}
-        slurm.start(
-            "munged", "--foreground", "--force", f"--key-file={key}", f"--socket={own['sock']}",
-            f"--pid-file={own['pid']}", f"--log-file={own['log']}", f"--seed-file={own['seed']}",
-        )  # fmt: skip
-        slurm.wait(own["sock"].is_socket)
-        slurm.start("slurmctld", "-D", "-c", "-f", folder / "slurm.conf")
+        _start_controller(slurm)
         for number in range(1, n_nodes + 1):
             slurm.start("slurmd", "-D", "-N", f"n{number}", "-f", folder / "slurm.conf")
-        groups = [str(daemon.pid) for daemon in slurm.daemons]
-        guard = subprocess.Popen(
-            [sys.executable, "-c", _GUARD, *groups],
-            env=slurm.environment,
-            stdin=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        guard = _guarding(slurm)
         slurm.wait_until_idle()
         yield slurm
     finally:
         slurm.stop()
         if guard is not None:
             guard.communicate("stopped", timeout=20)
+
+
+@contextmanager
+def running_controller(folder: Path, settings: str) -> Iterator[Slurm]:
+    """A Slurm of these settings without a daemon on any node: it tells what it has understood."""
+    slurm = Slurm(folder, 0)
+    (folder / "state").mkdir()
+    said = {line.partition("=")[0] for line in settings.splitlines()}
+    kept = [line for line in _CONF.splitlines() if line.partition("=")[0] not in {*said, "NodeName", "PartitionName"}]
+    text = "\n".join(kept).format(folder=folder, control=_free_ports(1)[0])
+    (folder / "slurm.conf").write_text(f"{text}\n{settings}")
+    guard = None
+    try:
+        _start_controller(slurm)
+        guard = _guarding(slurm)
+        slurm.wait(lambda: _answers(slurm))
+        yield slurm
+    finally:
+        slurm.stop()
+        if guard is not None:
+            guard.communicate("stopped", timeout=20)
+
+
+def _answers(slurm: Slurm) -> bool:
+    with suppress(AssertionError):
+        return bool(slurm.call("scontrol", "show", "config"))
+    return False
+
+
+def _start_controller(slurm: Slurm) -> None:
+    """Start the controller of a configuration that is written, and what proves who asks it."""
+    folder = slurm.folder
+    (folder / "cgroup.conf").write_text("CgroupAutomount=no\nConstrainCores=no\nConstrainRAMSpace=no\n")
+    key = folder / "munge.key"
+    key.write_bytes(os.urandom(1024))
+    key.chmod(0o400)
+    own = {name: folder / f"munge.{name}" for name in ("sock", "pid", "log", "seed")}
+    slurm.start(
+        "munged", "--foreground", "--force", f"--key-file={key}", f"--socket={own['sock']}",
+        f"--pid-file={own['pid']}", f"--log-file={own['log']}", f"--seed-file={own['seed']}",
+    )  # fmt: skip
+    slurm.wait(own["sock"].is_socket)
+    slurm.start("slurmctld", "-D", "-c", "-f", folder / "slurm.conf")
+
+
+def _guarding(slurm: Slurm) -> subprocess.Popen[str]:
+    """What ends the daemons when this process is gone."""
+    groups = [str(daemon.pid) for daemon in slurm.daemons]
+    return subprocess.Popen(
+        [sys.executable, "-c", _GUARD, *groups],
+        env=slurm.environment,
+        stdin=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def _free_ports(n: int) -> list[int]:

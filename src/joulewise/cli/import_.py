@@ -1,4 +1,4 @@
-"""`joulewise import`: a log of real jobs becomes a file that studies replay."""
+"""`joulewise import`: a log of real jobs, or the files of a site, become a file that studies use."""
 
 from __future__ import annotations
 
@@ -17,22 +17,46 @@ if TYPE_CHECKING:
 
 def import_(
     log: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             metavar="LOG",
             help="A log of jobs: Standard Workload Format, sacct --parsable2 or sacct --json, plain or packed by gzip.",
             show_default=False,
         ),
-    ],
+    ] = None,
+    config: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            help="In place of a log, a file that describes a site: slurm.conf, or what scontrol show config, partition "
+            "or node prints, or a list of nodes. May be given again: all together describe it.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="The file to write, if not the log's name with .parquet, in this folder.")
+        Path | None,
+        typer.Option(
+            help="The file to write, if not the log's name with .parquet, or site.toml for a site, in this folder."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Import a log of real jobs.
+    """Import a log of real jobs, or a site.
 
-    A study replays the file that is written. Everything odd in the log is counted by reason.
+    A study replays the log that is written, or runs on the site. Everything odd in a log is counted by reason. Of a
+    site it is told what was read, changed, guessed, and what is not modelled.
     """
+    if log is not None and not config:
+        _import_log(log, out, as_json=as_json)
+    elif config and log is None:
+        _import_site(config, out or Path("site.toml"), as_json=as_json)
+    else:
+        found = f"found {log} and --config" if log else "found neither a log nor --config"
+        raise InputError(Problem("import", found, "must be one of them", "import one after the other" if log else ""))
+
+
+def _import_log(log: Path, out: Path | None, *, as_json: bool) -> None:
     from joulewise.worlds.jobs.trace_files import import_log
     from joulewise.worlds.jobs.trace_report import report_on
 
@@ -51,6 +75,32 @@ def import_(
     print(f"Jobs: {path}")
 
 
+def _import_site(files: list[Path], path: Path, *, as_json: bool) -> None:
+    from joulewise.worlds.jobs.sites.import_site import import_site, write_site
+
+    _check_place(path)
+    if path.exists():
+        advice = "name another file with --out, or remove it"
+        raise InputError(Problem(str(path), "is there already, and may have changes of yours", advice=advice))
+    with working(f"Reading {', '.join(file.name for file in files)}", quiet=as_json):
+        imported = import_site(files)
+        write_site(imported, path, [file.name for file in files])
+    if as_json:
+        print_json(
+            {
+                "site": imported.site.name,
+                "nodes": sum(group.count for group in imported.site.nodes),
+                "partitions": [partition.name for partition in imported.site.partitions],
+                "findings": [found._asdict() for found in imported.findings],
+                "file": str(path),
+            }
+        )
+        return
+    rows = [{"": found.fate, "what": found.what, "how": found.said} for found in imported.findings]
+    print_table(f"{imported.site.name}: what became of {', '.join(file.name for file in files)}", rows)
+    print(f"Site: {path}")
+
+
 def _stem(log: Path) -> str:
     name = log.name.removesuffix(".gz")
     return name.rpartition(".")[0] or name
@@ -62,12 +112,17 @@ def _check_target(path: Path, log: Path) -> None:
 
     if holds_jobs(log):
         raise InputError(Problem(str(log), "is an import already", advice="a study replays it as it is"))
+    _check_place(path)
+    if path.exists() and (path.resolve() == log.resolve() or not holds_jobs(path)):
+        raise InputError(Problem(str(path), "is there already, and no import", advice="name another file with --out"))
+
+
+def _check_place(path: Path) -> None:
+    """InputError where no file can be written."""
     if path.is_dir():
         raise InputError(Problem(str(path), "found a folder", "must be a file", "name one with --out"))
     if not path.parent.is_dir():
         raise InputError(Problem(str(path.parent), "there is no such folder", advice="make it, or name another file"))
-    if path.exists() and (path.resolve() == log.resolve() or not holds_jobs(path)):
-        raise InputError(Problem(str(path), "is there already, and no import", advice="name another file with --out"))
 
 
 def _facts(report: TraceReport) -> list[dict[str, str]]:

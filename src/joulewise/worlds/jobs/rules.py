@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from joulewise.errors import InputError, Problem, as_written, raise_if_any, unknown_name
-from joulewise.files import toml_of
+from joulewise.files import toml_of, toml_text
 from joulewise.units import seconds, watts
 from joulewise.worlds.parameters import is_not_negative, is_positive
 from joulewise.worlds.utilities import PRIORITIES, URGENCIES, UTILITY_CLASSES
@@ -145,16 +145,7 @@ def read_rules(name: str | None, folder: Path = Path()) -> tuple[Rule, ...]:
     """The rules in a TOML file, and behind them those that come with the package; InputError with every problem."""
     if name is None:
         return default_rules()
-    path = folder / name
-    try:
-        text = path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(Problem(name, f"byte {error.start} is not UTF-8 text", "must be TOML in UTF-8")) from None
-    except FileNotFoundError:
-        raise InputError(Problem(name, "there is no such file", advice=f"looked in {folder.resolve()}")) from None
-    except OSError as error:
-        raise InputError(Problem(name, f"cannot be read: {error.strerror or error}")) from None
-    return (*parse_rules(text, name), *default_rules())
+    return (*parse_rules(toml_text(name, folder), name), *default_rules())
 
 
 @cache

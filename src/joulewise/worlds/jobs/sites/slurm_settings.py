@@ -1,0 +1,96 @@
+"""The settings of a Slurm that decide when jobs start, under its own names in lower case."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class SlurmSetting(NamedTuple):
+    """A setting: the kind of its values, and what it means; `unit_s` is what a bare number stands for in times."""
+
+    kind: str
+    meaning: str
+    unit_s: int = 60
+
+
+IN_CONF: dict[str, SlurmSetting] = {
+    "schedulertype": SlurmSetting("name", "sched/backfill, or sched/builtin without backfilling"),
+    "selecttype": SlurmSetting(
+        "name", "what is given to jobs: select/cons_tres parts of nodes, select/linear whole ones"
+    ),
+    "selecttypeparameters": SlurmSetting("names", "what of nodes is counted: CR_Core, CR_Core_Memory, ..."),
+    "prioritytype": SlurmSetting("name", "priority/multifactor, or priority/basic: by submission"),
+    "prioritydecayhalflife": SlurmSetting("time from 0", "half-life of what was used, for fair shares"),
+    "prioritycalcperiod": SlurmSetting("time from 0", "how often that decays"),
+    "priorityusageresetperiod": SlurmSetting("name", "how often what was used is forgotten"),
+    "prioritymaxage": SlurmSetting("time from 0", "age at which its factor is 1"),
+    "priorityfavorsmall": SlurmSetting("flag", "whether small jobs come first, by size"),
+    "priorityflags": SlurmSetting("names", "FAIR_TREE, NO_FAIR_TREE, DEPTH_OBLIVIOUS, SMALL_RELATIVE_TO_TIME, ..."),
+    "priorityweightage": SlurmSetting("number", "weight of age"),
+    "priorityweightassoc": SlurmSetting("number", "weight of the priority of accounts"),
+    "priorityweightfairshare": SlurmSetting("number", "weight of fair shares"),
+    "priorityweightjobsize": SlurmSetting("number", "weight of size"),
+    "priorityweightpartition": SlurmSetting("number", "weight of the priority of partitions"),
+    "priorityweightqos": SlurmSetting("number", "weight of the priority of qualities of service"),
+    "priorityweighttres": SlurmSetting("weights", "weights of what is asked for"),
+    "fairsharedampeningfactor": SlurmSetting("number", "how much overuse is dampened"),
+    "preempttype": SlurmSetting("name", "who gives way to whom: preempt/qos, preempt/partition_prio, preempt/none"),
+    "preemptmode": SlurmSetting("names", "what becomes of jobs that give way"),
+    "preemptexempttime": SlurmSetting("time from 0", "for how long a job does not give way"),
+    "jobrequeue": SlurmSetting("flag", "whether jobs may be requeued"),
+    "enforcepartlimits": SlurmSetting("name", "whether jobs beyond limits of partitions are refused: ALL, ANY, NO"),
+    "accountingstorageenforce": SlurmSetting("names", "which limits of accounts and qualities of service hold"),
+    "overtimelimit": SlurmSetting("time from 0", "how long a job may go on beyond its limit"),
+    "killwait": SlurmSetting("time from 0", "how long a job has to end at its limit", 1),
+    "maxjobcount": SlurmSetting("number", "most jobs that are known at once"),
+    "maxarraysize": SlurmSetting("number", "one more than the largest index in an array of jobs"),
+    "defmempercpu": SlurmSetting("number", "MiB for each processor of a job that asks for no memory"),
+    "defmempernode": SlurmSetting("number", "MiB on each node of a job that asks for no memory"),
+    "maxmempercpu": SlurmSetting("number", "most MiB for each processor of a job"),
+    "maxmempernode": SlurmSetting("number", "most MiB on each node of a job"),
+}
+"""Keys of slurm.conf."""
+
+IN_PARAMETERS: dict[str, SlurmSetting] = {
+    "assoc_limit_stop": SlurmSetting("flag", "a job that waits for a limit holds back those behind it"),
+    "batch_sched_delay": SlurmSetting("number", "seconds for which starts of batch jobs may be put off"),
+    "bf_busy_nodes": SlurmSetting("flag", "backfilling prefers nodes in use"),
+    "bf_continue": SlurmSetting("flag", "backfilling goes on with its list after it has let others work"),
+    "bf_hetjob_immediate": SlurmSetting("flag", "parts of a heterogeneous job start as soon as all can"),
+    "bf_hetjob_prio": SlurmSetting("name", "priority of a heterogeneous job, of those of its parts: min, avg, max"),
+    "bf_interval": SlurmSetting("whole", "seconds between backfillings; -1 for none"),
+    "bf_job_part_count_reserve": SlurmSetting("number", "jobs of each partition that get reservations for certain"),
+    "bf_licenses": SlurmSetting("flag", "backfilling plans licences"),
+    "bf_max_job_array_resv": SlurmSetting("number", "most jobs of an array that get reservations"),
+    "bf_max_job_assoc": SlurmSetting("number", "most jobs of a user's account that are tried; 0 for all"),
+    "bf_max_job_part": SlurmSetting("number", "most jobs of a partition that are tried; 0 for all"),
+    "bf_max_job_start": SlurmSetting("number", "most jobs that a backfilling starts; 0 for all"),
+    "bf_max_job_test": SlurmSetting("number", "most jobs that are tried"),
+    "bf_max_job_user": SlurmSetting("number", "most jobs of a user that are tried; 0 for all"),
+    "bf_max_job_user_part": SlurmSetting("number", "most jobs of a user in a partition that are tried; 0 for all"),
+    "bf_max_time": SlurmSetting("number", "most seconds that a backfilling takes"),
+    "bf_min_age_reserve": SlurmSetting("number", "seconds that a job waits before it gets a reservation"),
+    "bf_min_prio_reserve": SlurmSetting("number", "priority from which on a job gets a reservation"),
+    "bf_one_resv_per_job": SlurmSetting("flag", "a job gets a reservation in one of its partitions alone"),
+    "bf_resolution": SlurmSetting("number", "seconds to which planned instants are rounded"),
+    "bf_running_job_reserve": SlurmSetting("flag", "running jobs are planned as whole nodes"),
+    "bf_window": SlurmSetting("number", "minutes that are planned ahead"),
+    "bf_window_linear": SlurmSetting("number", "seconds by which planned ends of jobs are grouped"),
+    "default_queue_depth": SlurmSetting("number", "most jobs that are tried when a job arrives or ends"),
+    "defer": SlurmSetting("flag", "no job is tried when it is submitted"),
+    "max_array_tasks": SlurmSetting("number", "most jobs in an array"),
+    "max_sched_time": SlurmSetting("number", "most seconds that a pass over the queue takes"),
+    "pack_serial_at_end": SlurmSetting("flag", "jobs of one processor are put at the end of the list of nodes"),
+    "partition_job_depth": SlurmSetting("number", "most jobs of a partition that are tried in a pass; 0 for all"),
+    "preempt_reorder_count": SlurmSetting("number", "how often the order of jobs that give way is tried anew"),
+    "preempt_strict_order": SlurmSetting("flag", "jobs of least priority give way first, whatever that costs"),
+    "preempt_youngest_first": SlurmSetting("flag", "jobs that began last give way first"),
+    "reduce_completing_frag": SlurmSetting("flag", "completing jobs hold back those of their partition alone"),
+    "sched_interval": SlurmSetting("whole", "seconds between passes over the whole queue; -1 for none"),
+    "sched_max_job_start": SlurmSetting("number", "most jobs that a pass starts; 0 for all"),
+    "sched_min_interval": SlurmSetting("number", "fewest microseconds between passes"),
+}
+"""What SchedulerParameters may hold; PreemptParameters are not among them."""
+
+SETTINGS = {**IN_CONF, **IN_PARAMETERS}
+"""What `[slurm]` of a site's file may hold."""
