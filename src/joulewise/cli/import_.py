@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +21,8 @@ def import_(
         Path,
         typer.Argument(
             metavar="LOG",
-            help="A log of jobs: Standard Workload Format, sacct --parsable2 or sacct --json, plain or packed by gzip.",
+            help="A log of jobs: Standard Workload Format, sacct --parsable2 or --json, or a list of pods of Alibaba's "
+            "GPU cluster; plain or packed by gzip.",
             show_default=False,
         ),
     ],
@@ -31,7 +33,7 @@ def import_(
 ) -> None:
     """Import a log of real jobs.
 
-    A study replays the file that is written. Everything odd in the log is counted by reason.
+    A study replays the file that is written. What was read, changed, guessed and lost is counted by reason.
     """
     from joulewise.worlds.jobs.trace_files import import_log
     from joulewise.worlds.jobs.trace_report import report_on
@@ -44,11 +46,23 @@ def import_(
     if as_json:
         print_json(_as_json(report, path))
         return
-    print_table(f"{report.source}: {count(report.n_logged, 'job')}", list(_facts(report)), header=False)
-    rows = [{"": f"{found.n:,}", "odd": found.reason, "what becomes of them": found.done} for found in report.findings]
-    if rows:
-        print_table("Everything odd, under the usual conventions", rows, numbers=("",))
+    print_table(f"Read from {report.source}: {count(report.n_logged, 'job')}", list(_facts(report)), header=False)
+    for part, title in _PARTS.items():
+        rows = [
+            {"": f"{found.n:,}", "what": found.reason, "what becomes of it": found.done}
+            for found in report.findings
+            if found.part == part
+        ]
+        print_table(title if rows else f"{title}: nothing", rows, numbers=("",))
     print(f"Jobs: {path}")
+
+
+_PARTS = {
+    "changed": "Changed, under the usual conventions",
+    "guessed": "Guessed, under the usual conventions",
+    "lost": "Lost, or not replayed on plain clusters",
+}
+"""The parts of what an import tells beside what was read, in this order."""
 
 
 def _stem(log: Path) -> str:
@@ -80,10 +94,19 @@ def _facts(report: TraceReport) -> list[dict[str, str]]:
         "first submitted": f"{report.first_at} {about.clock}" if report.first_at else "at an unknown instant",
         "submitted within": duration(report.span_s),
         "users and queues": f"{report.n_users:,} and {report.n_queues:,}",
+        "told of all jobs": _columns(report, lambda n: n == report.n_logged),
+        "told of some jobs": _columns(report, lambda n: 0 < n < report.n_logged),
+        "not told": _columns(report, lambda n: n == 0),
         "can be replayed": f"{report.n_jobs:,}" + (f", which need {load}" if load else ""),
         "acknowledge": about.acknowledge,
     }
     return [{"what": what, "how much": said} for what, said in facts.items() if said]
+
+
+def _columns(report: TraceReport, holds: Callable[[int], bool]) -> str:
+    """The columns of which the log tells for as many jobs; with how many these are, where it is not all or none."""
+    told = ((name, n) for name, n in report.read.items() if holds(n))
+    return ", ".join(name if n in (0, report.n_logged) else f"{name} ({n:,})" for name, n in told)
 
 
 def _as_json(report: TraceReport, path: Path) -> dict[str, Any]:

@@ -51,7 +51,9 @@ LOG_COLUMNS = (
     LogColumn("requested_memory_kb", pl.Float64, "kB", "memory asked for, of each processor"),
     LogColumn("gpus", pl.Float64, "", "GPUs that it was given, of all kinds; a fraction of one that it shares"),
     LogColumn("gpu_kind", pl.String, "", "kind of these GPUs; of several kinds how many of each: a100=2,v100=1"),
-    LogColumn("requested_gpus", pl.Float64, "", "GPUs that it asked for, of all kinds; a fraction of one that it shares"),
+    LogColumn(
+        "requested_gpus", pl.Float64, "", "GPUs that it asked for, of all kinds; a fraction of one that it shares"
+    ),
     LogColumn("requested_gpu_kind", pl.String, "", "kind that it asked for, in the same way; a|b is one or the other"),
     LogColumn("licences", pl.String, "", "licences that it asked for, and how many of each: matlab=1,ansys=2"),
     LogColumn("features", pl.String, "", "features that its nodes had to have, as it asked for them: zen3&ib"),
@@ -77,7 +79,7 @@ Part = Literal["changed", "guessed", "lost"]
 
 
 class Oddity(NamedTuple):
-    """Something that is not as it should be in a log: what it is, what happens to the jobs that have it, and its part."""
+    """Something that is not as it should be in a log: what it is, what happens to what has it, and which part that is."""
 
     reason: str
     done: str
@@ -98,9 +100,7 @@ READING: dict[str, Oddity] = {
     "fraction of a processor": Oddity("jobs that ask for a fraction of a processor", "rounded up", "changed"),
     "added processors": Oddity("processors, of all these jobs together", "added by rounding up", "changed"),
     "comment in another code": Oddity("comments that are not UTF-8", "read as Latin-1", "guessed"),
-    "wrong number of cells": Oddity(
-        "lines with more or fewer cells than the first line has names", "left out", "lost"
-    ),
+    "wrong number of cells": Oddity("lines with more or fewer cells than the first line has names", "left out", "lost"),
     "bar in a name": Oddity(
         'lines with a "|" in what people write, such as a name', "put together: only one way fits", "changed"
     ),

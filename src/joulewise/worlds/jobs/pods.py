@@ -109,10 +109,8 @@ def _jobs(log: Log, pods: pl.DataFrame) -> pl.DataFrame:
 def _note(log: Log, pods: pl.DataFrame) -> None:
     """What the jobs of a list of pods are not quite as the pods were."""
     milli = pods["cpu_milli"].fill_null(0)
-    added = milli.truediv(_WHOLE).ceil() * _WHOLE - milli
+    added = (milli / _WHOLE).ceil() * _WHOLE - milli
     ends = (pods["pod_phase"].str.to_lowercase() == "running") & (pods["deletion_time"] == pods["deletion_time"].max())
     log.note("fraction of a processor", int((added > 0).sum()))
     log.note("added processors", round(float(added.sum()) / _WHOLE))
     log.note("ends with the log", int(ends.fill_null(False).sum()))
-
-

@@ -24,10 +24,10 @@ COMMAND = (
 """What gives a log with everything that is read; names of resources are long, so no width is given."""
 
 _NEEDED = (("id",), ("submit",), ("elapsed_s", "elapsed", "end"), ("cores", "given", "requested_cores", "asked"))
-_FREE = frozenset(
-    "admincomment comment constraints container extra jobname stderr stdin stdout submitline systemcomment wckey "
-    "workdir".split()
-)
+_FREE = (
+    "admincomment", "comment", "constraints", "container", "extra", "jobname", "stderr", "stdin", "stdout",
+    "submitline", "systemcomment", "wckey", "workdir",
+)  # fmt: skip
 """Columns in which people may have written a "|"."""
 
 _BAR_IN_A_CELL = "\x1f"
@@ -69,7 +69,7 @@ class _Seen:
 
 @dataclass
 class _SacctReader:
-    """What is carried from piece to piece: the names of the cells, once the first line has been read, and what is odd."""
+    """What is carried from piece to piece: the names of the cells, from the first line, and what was seen in them."""
 
     path: Path
     log: Log
@@ -104,7 +104,7 @@ class _SacctReader:
         wrong = [line for line in lines if line.text.count(b"|") != n_bars]
         if wrong and wrong[-1] is lines[-1] and not text.endswith(b"\n") and wrong[-1].text.count(b"|") < n_bars:
             self._cut_off(wrong.pop())
-        mended = {line.number: text for line in wrong if (text := self._mended(line.text)) is not None}
+        mended = {line.number: whole for line in wrong if (whole := self._mended(line.text)) is not None}
         broken = [line.number for line in wrong if line.number not in mended]
         for key, numbers in (("bar in a name", list(mended)), ("wrong number of cells", broken)):
             self.log.note(key, len(numbers), next(iter(numbers), None))
@@ -196,13 +196,14 @@ class _SacctReader:
         self.problems.append(Problem(f"{self.path.name}: line {line.number:,}", found, "", advice))
 
     def _of_layout(self) -> Iterator[Problem]:
-        """What makes the whole file unreadable: most lines, or all cells of a column that is needed, are of another kind."""
+        """What makes a file unreadable: most of its lines, or all cells of a column that is needed, are in no form."""
         n_wrong = self.log.odd["wrong number of cells"]
         if n_wrong > self.n_good:
             where = f"{self.path.name}: line {self.log.at['wrong number of cells']:,}"
-            found = f"{n_wrong:,} of {n_wrong + self.n_good:,} lines, the first here, have not as many cells as the first line has names"
-            allowed = f"must have {len(self.names)}"
-            yield Problem(where, found, allowed, "leave JobName and comments out of --format, and set no --delimiter")
+            found = f"{n_wrong:,} of {n_wrong + self.n_good:,} lines, of which this is the first, have other cells"
+            allowed = f"must have {len(self.names)}, as many as the first line has names"
+            advice = "leave JobName and comments out of --format, and set no --delimiter"
+            yield Problem(where, found, allowed, advice)
         for keys in _NEEDED:
             of_keys = [(key, self.seen[key]) for key in keys if key in self.seen]
             is_lost = of_keys and len(of_keys) == len([key for key in keys if key in self.places])

@@ -53,8 +53,7 @@ PLAIN_DATE = rf"^{_DAY_TIME}$"
 """An instant of which only the log's own clock tells when it was."""
 
 _INSTANT, _LENGTH, _NUMBER = (
-    rf"^(?:{form}|{_NONE})$"
-    for form in (rf"{_DATE[1:-1]}|\d+", rf"{_DURATION[1:-1]}", r"-?\d+(?:\.\d+)?")
+    rf"^(?:{form}|{_NONE})$" for form in (rf"{_DATE[1:-1]}|\d+", rf"{_DURATION[1:-1]}", r"-?\d+(?:\.\d+)?")
 )
 FORMS = {
     **dict.fromkeys(("submit", "eligible", "start", "end"), _INSTANT),
