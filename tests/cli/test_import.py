@@ -19,13 +19,23 @@ def test_an_import_tells_everything_odd(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     said = call(capsys, "import", SACCT)
     assert said.code == 0, said.err
-    for words in ("sacct.txt: 6 jobs", "2026-03-02", "lines about a step of a job", "left out", "Jobs: sacct.parquet"):
+    for words in (
+        "sacct.txt: 7 jobs", "2026-03-02", "lines about a step of a job", "left out", "Jobs: sacct.parquet",
+        "cores (6)", "Changed", "Guessed", "Lost",
+    ):  # fmt: skip
         assert words in said.out
-    assert read_trace_table("sacct.parquet", tmp_path).jobs.height == 6
+    assert read_trace_table("sacct.parquet", tmp_path).jobs.height == 7
     found = json.loads(call(capsys, "import", SACCT, "--out", "other.parquet", "--json").out)
-    assert (found["n_logged"], found["n_jobs"], found["file"]) == (6, 5, "other.parquet")
-    assert {row["key"]: row["n"] for row in found["findings"]}["job step"] == 2
+    assert (found["n_logged"], found["n_jobs"], found["file"]) == (7, 6, "other.parquet")
+    assert (found["read"]["cores"], found["read"]["gpus"]) == (6, 0)
+    assert {row["key"]: (row["n"], row["part"]) for row in found["findings"]}["job step"] == (2, "lost")
     assert call(capsys, "import", SACCT).code == 0  # an import takes the place of an earlier one
+
+
+def test_a_log_in_which_nothing_is_odd_says_so(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "log.swf").write_text("; MaxProcs: 8\n1 0 0 10 4 -1 -1 4 60 -1 1 1 1 -1 1 -1 -1 -1\n")
+    said = call(capsys, "import", tmp_path / "log.swf", "--out", tmp_path / "log.parquet").out
+    assert said.count(": nothing") == 3
 
 
 def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:

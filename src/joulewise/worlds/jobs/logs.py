@@ -79,7 +79,7 @@ Part = Literal["changed", "guessed", "lost"]
 
 
 class Oddity(NamedTuple):
-    """Something that is not as it should be in a log: what it is, what happens to what has it, and which part that is."""
+    """Something that is not as it should be in a log: what it is, what happens to what is so, and its part."""
 
     reason: str
     done: str

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations_with_replacement, islice
 from pathlib import Path
-from typing import NamedTuple
 
 import polars as pl
 
@@ -50,13 +49,6 @@ def read_sacct(path: Path, texts: Iterable[bytes]) -> Log:
     return reader.log
 
 
-class _Line(NamedTuple):
-    """A line of the file, and its number there."""
-
-    number: int
-    text: bytes
-
-
 @dataclass
 class _Seen:
     """How many cells of a column are filled, how many of them cannot be read, and the first of these."""
@@ -84,33 +76,32 @@ class _SacctReader:
 
     def frames(self, texts: Iterable[bytes]) -> Iterator[pl.DataFrame]:
         for text in texts:
-            lines = self._lines(text)
+            numbers, lines = self._lines(text)
             if lines:
                 records = self._records(lines)
-                self._look_at(records, lines)
+                self._look_at(records, numbers)
                 yield frame_of_records(self.log, records)
         raise_if_any((*self.problems, *self._of_layout()))
         self._set_clock()
 
-    def _lines(self, text: bytes) -> list[_Line]:
-        """The lines of a piece that have as many cells as the first line has names, or can be made to."""
-        texts = text.splitlines()
-        first, self.log.n_lines = self.log.n_lines + 1, self.log.n_lines + len(texts)
-        lines = [_Line(first + i, line) for i, line in enumerate(texts) if line.strip()]
+    def _lines(self, text: bytes) -> tuple[list[int], list[bytes]]:
+        """The lines of a piece with as many cells as the first line has names, or made so, behind their numbers."""
+        lines = text.splitlines()
+        first, self.log.n_lines = self.log.n_lines + 1, self.log.n_lines + len(lines)
         if not self.header:
-            self._take_header(lines[0].text if lines else b"")
+            self._take_header(next((line for line in lines if line.strip()), b""))
         n_bars = self.header.count(b"|")
-        lines = [line for line in lines if line.text.strip() != self.header]
-        wrong = [line for line in lines if line.text.count(b"|") != n_bars]
-        if wrong and wrong[-1] is lines[-1] and not text.endswith(b"\n") and wrong[-1].text.count(b"|") < n_bars:
-            self._cut_off(wrong.pop())
-        mended = {line.number: whole for line in wrong if (whole := self._mended(line.text)) is not None}
-        broken = [line.number for line in wrong if line.number not in mended]
-        for key, numbers in (("bar in a name", list(mended)), ("wrong number of cells", broken)):
-            self.log.note(key, len(numbers), next(iter(numbers), None))
-        good = [line for line in lines if line.number in mended or line.text.count(b"|") == n_bars]
+        filled = [i for i, line in enumerate(lines) if (bare := line.strip()) and bare != self.header]
+        wrong = [i for i in filled if lines[i].count(b"|") != n_bars]
+        mended = {i: whole for i in wrong if (whole := self._mended(lines[i])) is not None}
+        broken = [i for i in wrong if i not in mended]
+        if broken and broken[-1] == filled[-1] and not text.endswith(b"\n") and lines[broken[-1]].count(b"|") < n_bars:
+            self._cut_off(first + broken[-1], lines[broken.pop()])
+        for key, rows in (("bar in a name", list(mended)), ("wrong number of cells", broken)):
+            self.log.note(key, len(rows), first + rows[0] if rows else None)
+        good = [i for i in filled if i in mended or lines[i].count(b"|") == n_bars] if wrong else filled
         self.n_good += len(good)
-        return [line._replace(text=mended.get(line.number, line.text)) for line in good]
+        return [first + i for i in good], [mended.get(i, lines[i]) for i in good]
 
     def _take_header(self, line: bytes) -> None:
         self.header = line.strip()
@@ -152,12 +143,12 @@ class _SacctReader:
         is_spare = any(cell.strip() for cell, name in zip(joined, self.names, strict=True) if not name)
         return "|".join(joined) if fits and not hides and not is_spare else None
 
-    def _records(self, lines: Sequence[_Line]) -> pl.DataFrame:
-        data = b"\n".join(line.text for line in lines)
+    def _records(self, lines: Sequence[bytes]) -> pl.DataFrame:
+        data = b"\n".join(lines)
         try:
             data.decode("utf-8")
         except UnicodeDecodeError:
-            decoded = [text_of(line.text) for line in lines]
+            decoded = [text_of(line) for line in lines]
             self.log.note("text in another code", sum(not is_utf8 for _, is_utf8 in decoded))
             data = "\n".join(text for text, _ in decoded).encode()
         names = [f"column_{place + 1}" for place in range(len(self.names))]
@@ -173,7 +164,7 @@ class _SacctReader:
         is_free = self.names[self.places[key]] in _FREE
         return cell.str.replace_all(_BAR_IN_A_CELL, "|", literal=True) if is_free else cell
 
-    def _look_at(self, records: pl.DataFrame, lines: Sequence[_Line]) -> None:
+    def _look_at(self, records: pl.DataFrame, numbers: Sequence[int]) -> None:
         """Count cells that are in no form that is known, and instants of submission that have no zone."""
         for key in self.places.keys() & FORMS.keys():
             seen, cells = self.seen.setdefault(key, _Seen()), records[key]
@@ -181,19 +172,19 @@ class _SacctReader:
             n_wrong = int(is_wrong.sum())
             if n_wrong:
                 row = int(is_wrong.arg_max() or 0)
-                self.log.note("unreadable cell", n_wrong, lines[row].number)
+                self.log.note("unreadable cell", n_wrong, numbers[row])
                 if not seen.n_wrong:
-                    seen.line, seen.text = lines[row].number, cells[row]
+                    seen.line, seen.text = numbers[row], cells[row]
             seen.n += cells.len() - cells.null_count()
             seen.n_wrong += n_wrong
         self.n_plain += int(records["submit"].str.contains(PLAIN_DATE).sum())
         self.n_instants += records["submit"].len() - records["submit"].null_count()
 
-    def _cut_off(self, line: _Line) -> None:
-        n_cells = line.text.count(b"|") + 1
+    def _cut_off(self, number: int, line: bytes) -> None:
+        n_cells = line.count(b"|") + 1
         found = f"the file ends within this line, after {n_cells} of {len(self.names)} cells: it is cut off"
         advice = "get the file again, or take this line out to import what is there"
-        self.problems.append(Problem(f"{self.path.name}: line {line.number:,}", found, "", advice))
+        self.problems.append(Problem(f"{self.path.name}: line {number:,}", found, "", advice))
 
     def _of_layout(self) -> Iterator[Problem]:
         """What makes a file unreadable: most of its lines, or all cells of a column that is needed, are in no form."""

@@ -40,12 +40,12 @@ NAMES: dict[str, tuple[str, ...]] = {
 
 _UNTOLD = ("", "Unknown", "None", "None assigned", "(null)")
 _NONE = r"|Unknown|None|None assigned|\(null\)|(?i:unlimited|partition_limit|invalid)"
-_DAY_TIME = r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)?"
-_DATE = rf"^{_DAY_TIME}\s?(?:Z|([+-])(\d\d):?(\d\d))?$"
-_DURATION = r"^(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?$"
+_DAY_TIME = r"([0-9]{4}-[0-9][0-9]-[0-9][0-9])[T ]([0-9][0-9]:[0-9][0-9]:[0-9][0-9])(?:\.[0-9]+)?"
+_DATE = rf"^{_DAY_TIME}\s?(?:Z|([+-])([0-9][0-9]):?([0-9][0-9]))?$"
+_DURATION = r"^(?:([0-9]+)-)?(?:([0-9]+):)?([0-9]+):([0-9]+)(?:\.[0-9]+)?$"
 _WEIGHTS = (86_400, 3_600, 60, 1)
-_MEMORY = r"^([\d.]+)([KMGTP]?)([cn]?)$"
-_MEMORY_IN_ALL = r"(?:^|,)mem=([\d.]+[KMGTP]?)"
+_MEMORY = r"^([0-9.]+)([KMGTP]?)([cn]?)$"
+_MEMORY_IN_ALL = r"(?:^|,)mem=([0-9.]+[KMGTP]?)"
 _NO_MEMORY = r"^0+\D*$"
 _KILO = {"": 2**10, "K": 1, "M": 2**10, "G": 2**20, "T": 2**30, "P": 2**40}
 
@@ -53,10 +53,11 @@ PLAIN_DATE = rf"^{_DAY_TIME}$"
 """An instant of which only the log's own clock tells when it was."""
 
 _INSTANT, _LENGTH, _NUMBER = (
-    rf"^(?:{form}|{_NONE})$" for form in (rf"{_DATE[1:-1]}|\d+", rf"{_DURATION[1:-1]}", r"-?\d+(?:\.\d+)?")
+    rf"^(?:{form}|{_NONE})$" for form in (rf"{_DATE[1:-1]}|[0-9]+", rf"{_DURATION[1:-1]}", r"-?[0-9]+(?:\.[0-9]+)?")
 )
+_INSTANTS = ("submit", "eligible", "start", "end")
 FORMS = {
-    **dict.fromkeys(("submit", "eligible", "start", "end"), _INSTANT),
+    **dict.fromkeys(_INSTANTS, _INSTANT),
     **dict.fromkeys(("elapsed", "limit"), _LENGTH),
     **dict.fromkeys(
         ("elapsed_s", "limit_min", "cores", "requested_cores", "nodes", "requested_nodes", "energy_j"), _NUMBER
@@ -90,37 +91,38 @@ def frame_of_records(log: Log, records: pl.DataFrame) -> pl.DataFrame:
     records = records.filter(~is_going_on)
     given, asked = records["given"], records["asked"]
     log.note("other resource", int((tres.has_others(given) | tres.has_others(asked)).sum()))
-    jobs = records.select(**_columns())
-    log.note("memory as given", int(jobs["is_memory_as_given"].sum()))
-    columns = {name: jobs[name] for name in jobs.columns if name in SCHEMA}
+    known = _with_memory(records.with_columns(_instant_s(records[name]) for name in _INSTANTS).with_columns(_sizes()))
+    log.note("memory as given", int(known["is_memory_as_given"].sum()))
+    jobs = known.select(**_columns())
+    columns = {name: jobs[name] for name in jobs.columns}
     columns["gpus"], columns["gpu_kind"] = tres.gpus(given)
     columns["requested_gpus"], columns["requested_gpu_kind"] = tres.gpus(asked)
     columns["licences"] = tres.licences(asked.fill_null(given), records["licences"])
     return frame_of(columns, jobs.height)
 
 
+def _sizes() -> list[pl.Expr]:
+    """Processors and nodes, by names of their own or as trackable resources."""
+    pairs = (
+        ("cores", "given", "cpu"), ("requested_cores", "asked", "cpu"), ("nodes", "given", "node"),
+        ("requested_nodes", "asked", "node"), ("energy_j", "given", "energy"),
+    )  # fmt: skip
+    return [_positive(pl.coalesce(_number(name), tres.amount(where, kind))).alias(name) for name, where, kind in pairs]
+
+
 def _columns() -> dict[str, pl.Expr]:
-    """Each column of a table of jobs, from records of text."""
-    submit_s, eligible_s, start_s, end_s = (_instant_s(name) for name in ("submit", "eligible", "start", "end"))
+    """Each column of a table of jobs, from records of text with instants, sizes and memory."""
+    submit_s, eligible_s, start_s, end_s = (pl.col(name) for name in _INSTANTS)
     elapsed_s = pl.coalesce(_number("elapsed_s"), _length_s("elapsed"), end_s - start_s)
-    cores = _positive(pl.coalesce(_number("cores"), tres.amount("given", "cpu")))
-    requested_cores = _positive(pl.coalesce(_number("requested_cores"), tres.amount("asked", "cpu")))
-    nodes = _positive(pl.coalesce(_number("nodes"), tres.amount("given", "node")))
-    requested_nodes = _positive(pl.coalesce(_number("requested_nodes"), tres.amount("asked", "node")))
     wait_s = start_s - submit_s
-    asked_kb, given_kb = _memory_kb(pl.coalesce(requested_cores, cores), pl.coalesce(requested_nodes, nodes))
     exact = {
         "submit_s": submit_s,
         "eligible_s": (eligible_s - submit_s).clip(0),
         "wait_s": pl.when(wait_s >= 0).then(wait_s),
         "run_s": pl.when(elapsed_s >= 0).then(elapsed_s.ceil()),
         "requested_s": _positive(pl.coalesce(_number("limit_min") * 60, _length_s("limit"))),
-        "cores": cores,
-        "requested_cores": requested_cores,
-        "nodes": nodes,
-        "requested_nodes": requested_nodes,
-        "requested_memory_kb": pl.coalesce(asked_kb, given_kb),
-        "energy_j": _positive(pl.coalesce(_number("energy_j"), tres.amount("given", "energy"))),
+        **{name: pl.col(name) for name in ("cores", "requested_cores", "nodes", "requested_nodes", "energy_j")},
+        "requested_memory_kb": pl.col("memory_kb"),
     }
     texts = ("user", "group", "queue", "partition", "cluster", "application", "reservation", "features")
     return {
@@ -128,7 +130,6 @@ def _columns() -> dict[str, pl.Expr]:
         "status": pl.col("state"),
         **{name: _told(name) for name in texts},
         **{name: value.cast(SCHEMA[name], strict=False) for name, value in exact.items()},
-        "is_memory_as_given": asked_kb.is_null() & given_kb.is_not_null(),
     }
 
 
@@ -138,7 +139,11 @@ def _told(name: str) -> pl.Expr:
 
 
 def _number(name: str) -> pl.Expr:
-    number = pl.col(name).cast(pl.Float64, strict=False)
+    return _number_in(pl.col(name))
+
+
+def _number_in(cells: pl.Expr) -> pl.Expr:
+    number = cells.cast(pl.Float64, strict=False)
     return pl.when(number.is_finite() & (number.abs() <= LARGEST)).then(number)
 
 
@@ -146,13 +151,19 @@ def _positive(value: pl.Expr) -> pl.Expr:
     return pl.when(value > 0).then(value)
 
 
-def _instant_s(name: str) -> pl.Expr:
-    """An instant as seconds: from a date and time, in a zone or in none, or from seconds; none where it never came."""
-    day, time, sign, hours, minutes = (pl.col(name).str.extract(_DATE, group) for group in range(1, 6))
+def _instant_s(cells: pl.Series) -> pl.Series:
+    """Instants as seconds: from a date and time, in a zone or in none, or from seconds; none where one never came."""
+    dates = cells.str.to_datetime("%Y-%m-%dT%H:%M:%S", strict=False, time_unit="ms").dt.epoch("s").cast(pl.Float64)
+    if dates.null_count() > cells.null_count():
+        dates = pl.select(pl.coalesce(dates, _zoned_s(cells), _number_in(pl.lit(cells)))).to_series()
+    return dates.set(dates <= 0, None).alias(cells.name)
+
+
+def _zoned_s(cells: pl.Series) -> pl.Series:
+    day, time, sign, hours, minutes = (cells.str.extract(_DATE, group) for group in range(1, 6))
     date = (day + "T" + time).str.to_datetime("%Y-%m-%dT%H:%M:%S", strict=False, time_unit="ms").dt.epoch("s")
-    ahead_s = hours.cast(pl.Float64) * 3600 + minutes.cast(pl.Float64) * 60
-    offset_s = pl.when(sign == "-").then(-ahead_s).otherwise(ahead_s).fill_null(0.0)
-    return _positive(pl.coalesce(date.cast(pl.Float64) - offset_s, _number(name)))
+    ahead_s = (hours.cast(pl.Float64) * 3600 + minutes.cast(pl.Float64) * 60).fill_null(0.0)
+    return date.cast(pl.Float64) - ahead_s * (1.0 - 2.0 * (sign == "-").fill_null(False).cast(pl.Float64))
 
 
 def _length_s(name: str) -> pl.Expr:
@@ -162,16 +173,21 @@ def _length_s(name: str) -> pl.Expr:
     return pl.when(pl.col(name).str.contains(_DURATION)).then(length_s)
 
 
-def _memory_kb(cores: pl.Expr, nodes: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-    """Memory asked for of each processor, and what was given: from text such as 4000Mc, 16Gn, 64G, or mem=64G."""
+def _with_memory(records: pl.DataFrame) -> pl.DataFrame:
+    """The records with the memory asked for of each processor, or else given, and whether it is what was given.
+
+    It stands in text such as 4000Mc (of each processor), 16Gn (of each node), 64G, or mem=64G among the resources.
+    """
     asked, given = (pl.col(name).str.extract(_MEMORY_IN_ALL, 1) for name in ("asked", "given"))
-    told = pl.when(~pl.col("memory").str.contains(rf"{_NO_MEMORY}|^$")).then("memory")
-    return _share_kb(pl.coalesce(told, asked), cores, nodes), _share_kb(given, cores, nodes)
-
-
-def _share_kb(text: pl.Expr, cores: pl.Expr, nodes: pl.Expr) -> pl.Expr:
-    """The memory of each processor, of text for each processor (c), for each node (n) or for the job."""
-    value, unit, of = (text.str.extract(_MEMORY, group) for group in (1, 2, 3))
-    kb = value.cast(pl.Float64, strict=False) * unit.replace_strict(_KILO, default=None, return_dtype=pl.Float64)
-    share = pl.when(of == "c").then(1.0).when(of == "n").then(nodes / cores).otherwise(1.0 / cores)
-    return _positive(kb * share)
+    is_told = pl.col("memory").str.contains(_MEMORY) & ~pl.col("memory").str.contains(_NO_MEMORY)
+    parts = (("value", 1), ("unit", 2), ("of", 3))
+    cores, nodes = (pl.coalesce(f"requested_{name}", name) for name in ("cores", "nodes"))
+    share = pl.when(pl.col("of") == "c").then(1.0).when(pl.col("of") == "n").then(nodes / cores).otherwise(1.0 / cores)
+    unit = pl.col("unit").replace_strict(_KILO, default=None, return_dtype=pl.Float64)
+    return (
+        records.with_columns(told=pl.coalesce(pl.when(is_told).then("memory"), asked), given_memory=given)
+        .with_columns(memory=pl.coalesce("told", "given_memory"))
+        .with_columns(pl.col("memory").str.extract(_MEMORY, group).alias(name) for name, group in parts)
+        .with_columns(memory_kb=_positive(pl.col("value").cast(pl.Float64, strict=False) * unit * share))
+        .with_columns(is_memory_as_given=pl.col("told").is_null() & pl.col("memory_kb").is_not_null())
+    )

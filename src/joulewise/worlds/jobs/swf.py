@@ -41,7 +41,7 @@ _NUMERIC[list(b"0123456789.-+eE \t\r\n\f\v")] = True
 def is_swf(start: str) -> bool:
     """Whether a text starts as one of this format does: with a comment, or with a line of 18 numbers."""
     line = next((line for line in start.splitlines() if line.strip()), "")
-    return line.lstrip().startswith(";") or re.fullmatch(r"[-+.\d\seE]+", line) is not None
+    return line.lstrip().startswith(";") or re.fullmatch(r"[-+.\d\seE]+", " ".join(line.split()[:_N])) is not None
 
 
 def read_swf(texts: Iterable[bytes]) -> Log:

@@ -9,16 +9,16 @@ from typing import Any
 
 import polars as pl
 
-_GPU = r"gres/gpu(?::[\w.\-]+)?[=:]\d{1,9}"
-_ONE_GPU = re.compile(r"gres/gpu(?::([\w.\-]+))?[=:](\d{1,9})")
-_LICENCE = r"license/[^,=]+=\d{1,9}"
-_KNOWN = rf"(?:^|,)(?:(?:cpu|mem|node|energy|billing|pages|vmem|fs/disk)=[^,]*|{_GPU}|{_LICENCE})"
-_NAMED_LICENCE = re.compile(r"\s*([^,:=]+?)\s*(?:[:=](\d{1,9}))?\s*")
+_GPU = r"gres/gpu(?::[\w.\-]+)?[=:][0-9]{1,9}"
+_ONE_GPU = re.compile(r"gres/gpu(?::([\w.\-]+))?[=:]([0-9]{1,9})")
+_LICENCE = r"license/[^,=]+=[0-9]{1,9}"
+_KNOWN = re.compile(r"cpu|mem|node|energy|billing|pages|vmem|fs/disk|gres/gpu(:[\w.\-]+)?|license/.+|")
+_NAMED_LICENCE = re.compile(r"\s*([^,:=]+?)\s*(?:[:=]([0-9]{1,9}))?\s*")
 
 
 def amount(name: str, kind: str) -> pl.Expr:
     """How much of a resource that is counted, such as cpu."""
-    return pl.col(name).str.extract(rf"(?:^|,){kind}=(\d+)").cast(pl.Float64, strict=False)
+    return pl.col(name).str.extract(rf"(?:^|,){kind}=([0-9]+)").cast(pl.Float64, strict=False)
 
 
 def gpus(tres: pl.Series) -> tuple[pl.Series, pl.Series]:
@@ -35,7 +35,8 @@ def licences(tres: pl.Series, named: pl.Series) -> pl.Series:
 
 def has_others(tres: pl.Series) -> pl.Series:
     """Whether resources of other kinds are named than those that are read."""
-    return tres.str.replace_all(_KNOWN, "").str.contains(r"\w").fill_null(False)
+    kinds = tres.str.replace_all(r"[=:][0-9][^,]*|=[^,]*", "")
+    return _by_text(kinds, lambda text: not all(map(_KNOWN.fullmatch, text.split(","))), pl.Boolean).fill_null(False)
 
 
 def _by_text(texts: pl.Series, read: Callable[[str], Any], dtype: type[pl.DataType]) -> pl.Series:
