@@ -25,8 +25,12 @@ def test_an_import_tells_everything_odd(tmp_path: Path, monkeypatch: pytest.Monk
     ):  # fmt: skip
         assert words in said.out
     assert read_trace_table("sacct.parquet", tmp_path).jobs.height == 7
+    page = Path("sacct.html").read_text()
+    for words in ("sacct.txt", "Changed, under", "Lines about a step of a job", "requested_gpus", "<td>6</td>"):
+        assert words in " ".join(page.replace(' class="words"', "").split())
     found = json.loads(call(capsys, "import", SACCT, "--out", "other.parquet", "--json").out)
     assert (found["n_logged"], found["n_jobs"], found["file"]) == (7, 6, "other.parquet")
+    assert Path(found["page"]).is_file()
     assert (found["read"]["cores"], found["read"]["gpus"]) == (6, 0)
     assert {row["key"]: (row["n"], row["part"]) for row in found["findings"]}["job step"] == (2, "lost")
     assert call(capsys, "import", SACCT).code == 0  # an import takes the place of an earlier one
@@ -45,10 +49,12 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     Path("nothing.swf").write_text("")
     Path("nobody.json").write_text('{"jobs": [{"name": "a"}]}')
     call(capsys, "import", SACCT)
+    Path("other.html").write_text("mine")
     for arguments, words in (
         ([SACCT, "--out", "mine.parquet"], "is there already, and no import"),
         ([SACCT, "--out", "."], "found a folder"),
         ([SACCT, "--out", "no/where.parquet"], "there is no such folder"),
+        ([SACCT, "--out", "other.parquet"], "other.html: is there already, and no page on an import"),
         (["absent.swf"], "there is no such file"),
         (["notes.md"], "must be one of SWF"),
         (["."], ".: found a folder"),
