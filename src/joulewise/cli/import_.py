@@ -52,7 +52,7 @@ def _stem(log: Path) -> str:
 
 def _check_target(path: Path, log: Path) -> None:
     """InputError when a file to write is another one that somebody may want."""
-    from joulewise.present.jobs.imported import is_import_page
+    from joulewise.present.imported import is_import_page
     from joulewise.worlds.jobs.trace_files import holds_jobs
 
     if holds_jobs(log):

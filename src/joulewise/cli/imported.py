@@ -27,7 +27,7 @@ def page_of(path: Path) -> Path:
 
 def tell_import(report: TraceReport, path: Path, *, as_json: bool) -> None:
     """Write the page on an import, and print the same."""
-    from joulewise.present.jobs.imported import write_import_page
+    from joulewise.present.imported import write_import_page
     from joulewise.worlds.jobs.logs import LOG_COLUMNS
 
     facts, parts = _facts(report), {title: _rows(report, part) for part, title in _PARTS.items()}

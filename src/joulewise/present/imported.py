@@ -30,7 +30,8 @@ def write_import_page(
 ) -> None:
     """Write the page on the import of a log of this name.
 
-    `read` are facts. Each row of a part, and each of the columns, has a count or a name first, then two texts.
+    `read` are facts. Each row of a part is how often something is so, what it is and what becomes of it; each of
+    `columns` is its name, of how many jobs it is told, and what it is.
     """
     page = filled(
         "import.html",
@@ -41,12 +42,12 @@ def write_import_page(
         parts=[
             _table(
                 title,
-                ("How often", "What", "What becomes of it"),
-                ((n, *map(sentence, texts)) for n, *texts in rows),
+                ("What", "How often", "What becomes of it"),
+                ((sentence(reason), n, sentence(done)) for n, reason, done in rows),
             )
             for title, rows in parts.items()
         ],
-        columns=_table("Columns", ("Column", "Jobs of which it is told", "What it is"), columns),
+        columns=_table("Columns", ("Column", "Jobs", "What it is"), columns),
     )
     write_atomic(path, page + _OURS.decode())
 
