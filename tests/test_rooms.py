@@ -33,6 +33,10 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
         "joulewise.cli.import_",
         "joulewise.worlds.jobs",
     ): "the verb turns logs of jobs into files, and no other system has logs",
+    (
+        "joulewise.cli.imported",
+        "joulewise.worlds.jobs",
+    ): "what that verb tells is about logs of jobs",
 }
 """Module and what it may import although that is another system's, with the reason."""
 

@@ -19,13 +19,27 @@ def test_an_import_tells_everything_odd(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     said = call(capsys, "import", SACCT)
     assert said.code == 0, said.err
-    for words in ("sacct.txt: 6 jobs", "2026-03-02", "lines about a step of a job", "left out", "Jobs: sacct.parquet"):
+    for words in (
+        "sacct.txt: 7 jobs", "2026-03-02", "lines about a step of a job", "left out", "Jobs: sacct.parquet",
+        "cores (6)", "Changed", "Guessed", "Lost",
+    ):  # fmt: skip
         assert words in said.out
-    assert read_trace_table("sacct.parquet", tmp_path).jobs.height == 6
+    assert read_trace_table("sacct.parquet", tmp_path).jobs.height == 7
+    page = Path("sacct.html").read_text()
+    for words in ("sacct.txt", "Changed, under", "Lines about a step of a job", "requested_gpus", "<td>6</td>"):
+        assert words in " ".join(page.replace(' class="words"', "").split())
     found = json.loads(call(capsys, "import", SACCT, "--out", "other.parquet", "--json").out)
-    assert (found["n_logged"], found["n_jobs"], found["file"]) == (6, 5, "other.parquet")
-    assert {row["key"]: row["n"] for row in found["findings"]}["job step"] == 2
+    assert (found["n_logged"], found["n_jobs"], found["file"]) == (7, 6, "other.parquet")
+    assert Path(found["page"]).is_file()
+    assert (found["read"]["cores"], found["read"]["gpus"]) == (6, 0)
+    assert {row["key"]: (row["n"], row["part"]) for row in found["findings"]}["job step"] == (2, "lost")
     assert call(capsys, "import", SACCT).code == 0  # an import takes the place of an earlier one
+
+
+def test_a_log_in_which_nothing_is_odd_says_so(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "log.swf").write_text("; MaxProcs: 8\n1 0 0 10 4 -1 -1 4 60 -1 1 1 1 -1 1 -1 -1 -1\n")
+    said = call(capsys, "import", tmp_path / "log.swf", "--out", tmp_path / "log.parquet").out
+    assert said.count(": nothing") == 3
 
 
 def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
@@ -35,10 +49,12 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     Path("nothing.swf").write_text("")
     Path("nobody.json").write_text('{"jobs": [{"name": "a"}]}')
     call(capsys, "import", SACCT)
+    Path("other.html").write_text("mine")
     for arguments, words in (
         ([SACCT, "--out", "mine.parquet"], "is there already, and no import"),
         ([SACCT, "--out", "."], "found a folder"),
         ([SACCT, "--out", "no/where.parquet"], "there is no such folder"),
+        ([SACCT, "--out", "other.parquet"], "other.html: is there already, and no page on an import"),
         (["absent.swf"], "there is no such file"),
         (["notes.md"], "must be one of SWF"),
         (["."], ".: found a folder"),

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from joulewise.cli.imported import page_of, tell_import
 from joulewise.cli.output import AsJson, print_json, print_table, working
 from joulewise.errors import InputError, Problem
-from joulewise.units import count, duration
 
-if TYPE_CHECKING:
-    from joulewise.worlds.jobs.trace_report import TraceReport
+_ANOTHER = "name another file with --out"
 
 
 def import_(
@@ -20,7 +19,8 @@ def import_(
         Path | None,
         typer.Argument(
             metavar="LOG",
-            help="A log of jobs: Standard Workload Format, sacct --parsable2 or sacct --json, plain or packed by gzip.",
+            help="A log of jobs: Standard Workload Format, sacct --parsable2 or --json, or a list of pods of Alibaba's "
+            "GPU cluster; plain or packed by gzip.",
             show_default=False,
         ),
     ] = None,
@@ -44,8 +44,8 @@ def import_(
 ) -> None:
     """Import a log of real jobs, or a site.
 
-    A study replays the log that is written, or runs on the site. Everything odd in a log is counted by reason. Of a
-    site it is told what was read, changed, guessed, and what is not modelled.
+    A study replays the log that is written, or runs on the site. It is told what was read, changed, guessed and lost;
+    of a log on a page beside it as well.
     """
     if log is not None and not config:
         _import_log(log, out, as_json=as_json)
@@ -65,14 +65,7 @@ def _import_log(log: Path, out: Path | None, *, as_json: bool) -> None:
     with working(f"Reading {log.name}", quiet=as_json):
         table = import_log(log, path)
         report = report_on(path, table)
-    if as_json:
-        print_json(_as_json(report, path))
-        return
-    print_table(f"{report.source}: {count(report.n_logged, 'job')}", list(_facts(report)), header=False)
-    rows = [{"": f"{found.n:,}", "odd": found.reason, "what becomes of them": found.done} for found in report.findings]
-    if rows:
-        print_table("Everything odd, under the usual conventions", rows, numbers=("",))
-    print(f"Jobs: {path}")
+    tell_import(report, path, as_json=as_json)
 
 
 def _import_site(files: list[Path], path: Path, *, as_json: bool) -> None:
@@ -80,7 +73,7 @@ def _import_site(files: list[Path], path: Path, *, as_json: bool) -> None:
 
     _check_place(path)
     if path.exists():
-        advice = "name another file with --out, or remove it"
+        advice = f"{_ANOTHER}, or remove it"
         raise InputError(Problem(str(path), "is there already, and may have changes of yours", advice=advice))
     with working(f"Reading {', '.join(file.name for file in files)}", quiet=as_json):
         imported = import_site(files)
@@ -107,14 +100,18 @@ def _stem(log: Path) -> str:
 
 
 def _check_target(path: Path, log: Path) -> None:
-    """InputError when the file to write is another one that somebody may want."""
+    """InputError when a file to write is another one that somebody may want."""
+    from joulewise.present.imported import is_import_page
     from joulewise.worlds.jobs.trace_files import holds_jobs
 
     if holds_jobs(log):
         raise InputError(Problem(str(log), "is an import already", advice="a study replays it as it is"))
     _check_place(path)
     if path.exists() and (path.resolve() == log.resolve() or not holds_jobs(path)):
-        raise InputError(Problem(str(path), "is there already, and no import", advice="name another file with --out"))
+        raise InputError(Problem(str(path), "is there already, and no import", advice=_ANOTHER))
+    page = page_of(path)
+    if page.exists() and not is_import_page(page):
+        raise InputError(Problem(str(page), "is there already, and no page on an import", advice=_ANOTHER))
 
 
 def _check_place(path: Path) -> None:
@@ -123,6 +120,7 @@ def _check_place(path: Path) -> None:
         raise InputError(Problem(str(path), "found a folder", "must be a file", "name one with --out"))
     if not path.parent.is_dir():
         raise InputError(Problem(str(path.parent), "there is no such folder", advice="make it, or name another file"))
+<<<<<<< HEAD
 
 
 def _facts(report: TraceReport) -> list[dict[str, str]]:
@@ -145,3 +143,10 @@ def _as_json(report: TraceReport, path: Path) -> dict[str, Any]:
     about = {name: value for name, value in vars(report.about).items() if name != "comments"}
     findings = [found._asdict() for found in report.findings]
     return {**vars(report), "about": about, "findings": findings, "first_at": report.first_at, "file": str(path)}
+=======
+    if path.exists() and (path.resolve() == log.resolve() or not holds_jobs(path)):
+        raise InputError(Problem(str(path), "is there already, and no import", advice=_ANOTHER))
+    page = page_of(path)
+    if page.exists() and not is_import_page(page):
+        raise InputError(Problem(str(page), "is there already, and no page on an import", advice=_ANOTHER))
+>>>>>>> logs

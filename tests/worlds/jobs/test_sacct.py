@@ -30,20 +30,22 @@ def test_steps_arrays_and_states() -> None:
     assert table.odd == {
         "job step": 2,
         "waiting array": 1,
-        "wrong number of cells": 1,
+        "bar in a name": 1,
         "part of a mixed job": 2,
         "not ended": 1,
     }
-    assert table.at == {"wrong number of cells": 11}
-    assert table.jobs["job_id"].to_list() == ["100", "101_1", "101_2", "102", "103+0", "103+1"]
-    assert table.jobs["run_s"].to_list() == [600, 90_005, 40, 0, 1800, 1800]
-    assert table.jobs["requested_s"].to_list() == [3600, 172_800, 172_800, None, None, None]
-    assert table.jobs["wait_s"].to_list() == [10, 1140, 1200, None, 30, 30]
-    assert table.jobs["status"].to_list() == ["completed", "timeout", "failed", "cancelled", "completed", "completed"]
-    assert table.jobs["cores"].to_list() == [4, 96, 96, None, 32, 8]
+    assert table.at == {"bar in a name": 11}
+    assert table.jobs["job_id"].to_list() == ["100", "101_1", "101_2", "102", "103+0", "103+1", "104"]
+    assert table.jobs["run_s"].to_list() == [600, 90_005, 40, 0, 1800, 1800, 1800]
+    assert table.jobs["requested_s"].to_list() == [3600, 172_800, 172_800, None, None, None, 3600]
+    assert table.jobs["wait_s"].to_list() == [10, 1140, 1200, None, 30, 30, 30]
+    ends = ["completed", "timeout", "failed", "cancelled", "completed", "completed", "completed"]
+    assert table.jobs["status"].to_list() == ends
+    assert table.jobs["cores"].to_list() == [4, 96, 96, None, 32, 8, 8]
+    assert table.jobs["application"][-1] == "a|b"
     per_node = 16 * 2**20 * 2 / 96
     assert table.jobs["requested_memory_kb"].to_list()[:3] == [4_096_000, per_node, per_node]
-    assert (table.jobs["reservation"].to_list()[-2:], table.jobs["energy_j"][0]) == (["urgent", "urgent"], 60_000)
+    assert (table.jobs["reservation"].to_list()[4:6], table.jobs["energy_j"][0]) == (["urgent", "urgent"], 60_000)
     first = told(table, 0)
     assert (first["user"], first["group"], first["queue"], first["partition"]) == ("ana", "physics", "normal", "thin")
 
@@ -60,6 +62,124 @@ def test_processors_from_trackable_resources(tmp_path: Path) -> None:
     text = "jobid|submit|elapsed|alloctres|reqtres\n7|2026-01-01T00:00:00|01:00|billing=9,cpu=4,mem=1G,node=2|cpu=3\n"
     found = told(read(tmp_path, text), 0)
     assert (found["cores"], found["requested_cores"], found["nodes"], found["run_s"]) == (4, 3, 2, 60)
+
+
+WIDE = "JobID|JobName|Submit|Eligible|Start|ElapsedRaw|AllocCPUS|ReqCPUS|AllocTRES|ReqTRES|State|Constraints|ExitCode"
+AT = "2026-03-01T09:00:00"
+
+
+def wide(number: int, given: str = "", asked: str = "", **cells: str) -> str:
+    told = {
+        "name": "a", "submit": AT, "eligible": AT, "start": AT, "elapsed": "60", "cores": "8", "asked_cores": "8",
+        "given": given, "asked": asked, "state": "COMPLETED", "features": "",
+    } | cells  # fmt: skip
+    return f"{number}|{'|'.join(told.values())}|0:0"
+
+
+TRES = {
+    "the sum and each kind": ("cpu=8,gres/gpu:a100=3,gres/gpu:v100=1,gres/gpu=4", 4.0, "a100=3,v100=1"),
+    "kinds alone": ("gres/gpu:a100=3,gres/gpu:v100=1", 4.0, "a100=3,v100=1"),
+    "one kind": ("cpu=8,gres/gpu:a100=4,gres/gpu=4,node=1", 4.0, "a100"),
+    "one kind of some": ("gres/gpu=4,gres/gpu:a100=3", 4.0, "a100=3"),
+    "no kind": ("gres/gpu=2,billing=7", 2.0, None),
+    "an older form": ("gres/gpu:a100:3", 3.0, "a100"),
+    "an older form without a kind": ("gres/gpu:3", 3.0, None),
+    "a kind with dots": ("gres/gpu:a100_1g.5gb=2", 2.0, "a100_1g.5gb"),
+    "none": ("cpu=8,gres/gpumem=5,node=1", None, None),
+    "nothing": ("gres/gpu=0", None, None),
+}
+
+
+@pytest.mark.parametrize(("text", "n", "kind"), TRES.values(), ids=TRES)
+def test_gpus_are_counted_once(tmp_path: Path, text: str, n: float | None, kind: str | None) -> None:
+    jobs = read(tmp_path, "\n".join((WIDE, wide(1, text), wide(2, "cpu=8", text)))).jobs
+    assert jobs.select("gpus", "gpu_kind").rows() == [(n, kind), (None, None)]
+    assert jobs.select("requested_gpus", "requested_gpu_kind").rows() == [(None, None), (n, kind)]
+
+
+def test_memory_licences_and_what_is_not_read_among_resources(tmp_path: Path) -> None:
+    given = "cpu=8,energy=3,gres/nvme=2,license/matlab=1,mem=16G,node=1"
+    table = read(
+        tmp_path,
+        "\n".join((WIDE, wide(1, given), wide(2, given, "cpu=8,license/a@b=2,license/c=1,mem=8192M"), wide(3))),
+    )
+    assert table.jobs["requested_memory_kb"].to_list() == [2 * 2**20, 2**20, None]
+    assert table.jobs["licences"].to_list() == ["matlab=1", "a@b=2,c=1", None]
+    assert table.odd == {"other resource": 2, "memory as given": 1}
+    assert table.about.unread == ("ExitCode",)
+    named = read(tmp_path, "JobID|Submit|Elapsed|ReqCPUS|Licenses|ReqMem\n1|1000|1:00|2|a:2,b|0n\n")
+    assert (named.jobs["licences"][0], named.jobs["requested_memory_kb"][0]) == ("a=2,b=1", None)
+
+
+def test_jobs_that_could_not_start_at_once(tmp_path: Path) -> None:
+    later, before = "2026-03-01T10:00:00", "2026-03-01T08:00:00"
+    lines = (wide(1, eligible=later, start=later), wide(2, eligible=before), wide(3, eligible="Unknown"))
+    jobs = read(tmp_path, "\n".join((WIDE, *lines))).jobs
+    assert jobs.select("eligible_s", "wait_s").rows() == [(3600, 3600), (0, 0), (None, 0)]
+
+
+ZONES = {
+    "ahead": ("2026-03-01T09:00:00+0100", 8.0),
+    "behind, with a colon": ("2026-03-01 09:00:00-03:30", 12.5),
+    "UTC": ("2026-03-01T09:00:00Z", 9.0),
+    "with a blank": ("2026-03-01T09:00:00.5 +0000", 9.0),
+    "seconds": ("1772355600", 9.0),
+}
+
+
+@pytest.mark.parametrize(("text", "hour"), ZONES.values(), ids=ZONES)
+def test_times_with_zones(tmp_path: Path, text: str, hour: float) -> None:
+    table = read(tmp_path, f"{WIDE}\n{wide(1, submit=text, eligible=text, start=text)}\n")
+    midnight = 1_772_323_200
+    assert (table.jobs["submit_s"][0], table.jobs["wait_s"][0]) == (midnight + hour * 3600, 0)
+    assert (table.about.clock, table.odd) == ("UTC", {})
+    mixed = read(tmp_path, f"{WIDE}\n{wide(1, submit=text)}\n{wide(2)}\n")
+    assert (mixed.about.clock, mixed.odd["no zone"]) == ("UTC", 1)
+    assert read(tmp_path, f"{WIDE}\n{wide(2)}\n").about.clock == "local time"
+
+
+BARS = {
+    "a name": ({"name": "a|b|c"}, "application", "a|b|c"),
+    "a choice of features": ({"features": "haswell|broadwell"}, "features", "haswell|broadwell"),
+    "both": ({"name": "a|b", "features": "c|d"}, "features", "c|d"),
+    "a line in a line": ({"name": f"a|{AT}|x"}, "application", None),
+}
+
+
+@pytest.mark.parametrize(("cells", "column", "text"), BARS.values(), ids=BARS)
+def test_bars_in_what_people_write(tmp_path: Path, cells: dict[str, str], column: str, text: str | None) -> None:
+    """They are put together only where one way of it fits."""
+    table = read(tmp_path, f"{WIDE}\n{wide(1, **cells)}\n{wide(2)}\n")
+    assert table.jobs.filter(job_id="1")[column].to_list() == ([text] if text else [])
+    key = "bar in a name" if text else "wrong number of cells"
+    assert (table.odd, table.at) == ({key: 1}, {key: 2})
+
+
+def test_two_names_side_by_side_are_not_guessed_at(tmp_path: Path) -> None:
+    table = read(tmp_path, "JobID|JobName|Comment|Submit|Elapsed|NCPUS\n1|a|b|c|1000|1:00|2\n2|a|b|1000|1:00|2\n")
+    assert table.odd == {"wrong number of cells": 1}
+    plain = read(tmp_path, "JobID|Submit|Elapsed|NCPUS\n1|1000|1:00|2|\n2|1000|1:00|2\n")
+    assert plain.odd == {"wrong number of cells": 1}
+
+
+def test_cells_in_no_known_form_are_counted_and_placed(tmp_path: Path) -> None:
+    table = read(tmp_path, "\n".join((WIDE, wide(1), wide(2, elapsed="an hour"), wide(3, start="noon"))))
+    assert (table.odd["unreadable cell"], table.at["unreadable cell"]) == (2, 3)
+    assert table.jobs["run_s"].to_list() == [60, None, 60]
+
+
+def test_everything_wrong_with_a_file_is_told_at_once(tmp_path: Path) -> None:
+    lines = (wide(number, submit="1 Mar 09:00", elapsed="an hour") for number in (1, 2))
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, "\n".join((WIDE, *lines, wide(3)[:30])))
+    assert [(problem.where, problem.found[:40]) for problem in caught.value.problems] == [
+        ("log.txt: line 4", "the file ends within this line, after 4 o"[:40]),
+        ("log.txt: line 2, Submit", "found '1 Mar 09:00', as in all lines"),
+        ("log.txt: line 2, ElapsedRaw", "found 'an hour', as in all lines"),
+    ]
+    assert all(problem.advice for problem in caught.value.problems)
+    with pytest.raises(InputError, match="line 2: 2 of 2 lines, of which this is the first, have other cells"):
+        read(tmp_path, f"{WIDE}\n1|2|3\n4|5|6\n")
 
 
 def test_lists_put_together_by_hand(tmp_path: Path) -> None:
@@ -108,6 +228,12 @@ OLD = {
     "reservation": {"id": 0, "name": 0},
     "steps": [{"time": {"elapsed": 60}}],
 }
+GPUS = [
+    {"type": "gres", "name": "gpu", "count": 2},
+    {"type": "gres", "name": "gpu:a100", "count": 2},
+    {"type": "mem", "name": "", "count": 16384},
+    {"type": "license", "name": "matlab", "count": 1},
+]
 NEW: dict[str, Any] = {
     **OLD,
     "array": {"job_id": 10, "task_id": no_val(2)},
@@ -145,6 +271,22 @@ def test_json_of_several_versions(
     }  # fmt: skip
     assert told(table, 1)["job_id"] == "13"
     assert table.jobs["run_s"][1] is None
+
+
+def test_json_tells_gpus_memory_licences_and_features(tmp_path: Path) -> None:
+    asked = [*OLD["tres"]["allocated"], *GPUS]  # type: ignore[index]
+    job = {
+        **NEW,
+        "time": {**NEW["time"], "eligible": 1005},
+        "tres": {"allocated": asked, "requested": asked},
+        "constraints": "zen3",
+    }
+    old, new = (told(read(tmp_path, json.dumps({"jobs": [each]})), 0) for each in (job, {**job, "licenses": "ansys:2"}))
+    assert {name: old[name] for name in ("gpus", "gpu_kind", "requested_gpus", "requested_gpu_kind")} == {
+        "gpus": 2.0, "gpu_kind": "a100", "requested_gpus": 2.0, "requested_gpu_kind": "a100",
+    }  # fmt: skip
+    assert (old["requested_memory_kb"], old["eligible_s"], old["features"]) == (2 * 2**20, 5, "zen3")
+    assert (old["licences"], new["licences"]) == ("matlab=1", "ansys=2")
 
 
 def test_json_in_another_code_is_counted(tmp_path: Path) -> None:

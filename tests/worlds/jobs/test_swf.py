@@ -90,6 +90,8 @@ ODD = {
     "half a number": (job(2).replace(" 60 ", " 6-0 "), "no numbers", 1),
     "too large a number": (job(2, "1e300"), "no numbers", 1),
     "long line": (job(2) + " 99 98", "long line", 2),
+    "long line with a word": (job(2) + " gpu 2", "long line", 2),
+    "a queue without a number": ("; Queue: fast", "name without a number", 1),
     "nan": (job(2, "nan"), "no numbers", 1),
     "fraction": (job(2, 0.5, 10.25), "fraction of a second", 2),
     "no submission": (job(2, -1), "no submission", 1),
@@ -107,6 +109,13 @@ def test_odd_lines_are_counted_and_the_others_stay(tmp_path: Path, line: str, ke
     assert table.jobs.height == n_jobs
     if key in ("short line", "no numbers", "long line"):
         assert table.at == {key: 3}
+
+
+def test_columns_behind_the_last_are_told(tmp_path: Path) -> None:
+    table = read(tmp_path, f"{job(1)}\n{job(2)} 4 a100\n{job(3)} 4\n{job(4)}")
+    assert (table.odd, table.about.unread) == ({"long line": 2}, ("column 19", "column 20"))
+    assert read(tmp_path, job(1) + " a100").about.unread == ("column 19",)
+    assert read(tmp_path, job(1) + "\n" + job(2).replace(" 60 ", " x ") + " 4").odd == {"long line": 1, "no numbers": 1}
 
 
 def test_fractions_round_lengths_up_and_instants_down(tmp_path: Path) -> None:

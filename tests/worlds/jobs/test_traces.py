@@ -94,6 +94,42 @@ def test_processors_are_those_that_were_asked_for_or_given(tmp_path: Path) -> No
     assert load(tmp_path, lines, processors="allocated").system.types.nodes.tolist() == [8, 5]
 
 
+SLURM = "JobID|Submit|Eligible|Start|Elapsed|Timelimit|AllocCPUS|ReqCPUS|AllocTRES|ReqTRES|Constraints|Reservation"
+
+
+def load_slurm(folder: Path, *lines: str, **p: Any) -> Trace:
+    (folder / "log.txt").write_text("\n".join((SLURM, *lines)))
+    return load_trace(TraceParameters(trace="log.txt", machine_processors=64, **p), None, folder)
+
+
+def test_jobs_of_slurm_get_what_they_were_given_unless_a_study_says_otherwise(tmp_path: Path) -> None:
+    line = "1|1000|1000|1000|1:00|2:00|8|3||||"
+    assert load_slurm(tmp_path, line).system.types.nodes.tolist() == [8]
+    assert load_slurm(tmp_path, line, processors="requested").system.types.nodes.tolist() == [3]
+    found = {finding.key: finding for finding in load_slurm(tmp_path, line).findings}
+    assert found["other processors"].done == "replayed with the allocated ones"
+
+
+def test_jobs_come_when_they_could_first_start(tmp_path: Path) -> None:
+    lines = ("1|1000|1500|1600|1:00|2:00|1|1||||", "2|1100|1100|1200|1:00|2:00|1|1||||")
+    moved, plain = (load_slurm(tmp_path, *lines, arrival=arrival) for arrival in ("eligible", "submission"))
+    assert (moved.job_id.to_list(), moved.jobs.work.arrival_s.tolist()) == (["2", "1"], [0, 400])
+    assert (plain.job_id.to_list(), plain.jobs.work.arrival_s.tolist()) == (["1", "2"], [0, 100])
+    assert [trace.findings[0].part for trace in (moved, plain)] == ["changed", "lost"]
+    recent = load_slurm(tmp_path, *lines, span_s=400.0)
+    assert recent.job_id.to_list() == ["2"]
+
+
+def test_what_clusters_lack_is_lost_and_said_so(tmp_path: Path) -> None:
+    lines = (
+        "1|1000|1000|1000|1:00|2:00|1|1|cpu=1,gres/gpu=1|cpu=1,gres/gpu=1,license/m=1,mem=4G|ib|course",
+        "2|1000|1000|1000|1:00|2:00|1|1|cpu=1|cpu=1||",
+    )
+    found = {finding.key: (finding.n, finding.part) for finding in load_slurm(tmp_path, *lines).findings}
+    keys = ("asks for GPUs", "asks for memory", "asks for licences", "asks for features", "in a reservation")
+    assert found == dict.fromkeys(keys, (1, "lost"))
+
+
 def test_a_span_of_the_log(tmp_path: Path) -> None:
     lines = [line(number, 100 * number) for number in range(1, 9)]
     trace = load(tmp_path, lines, from_s=150.0, span_s=300.0)
@@ -227,6 +263,8 @@ def test_an_import_is_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     report = trace_report.report_on(tmp_path / "log.parquet", table)
     assert (report.n_logged, report.n_jobs) == (59, int((np.diff(traces[0].system.types.first) > 0).sum()))
     assert {f.key: f.n for f in report.findings} == counted(traces[0])
+    assert {f.part for f in report.findings} == {"changed", "guessed", "lost"}
+    assert (report.read["job_id"], report.read["gpus"]) == (59, 0)
     assert report.span_s >= traces[0].jobs.work.arrival_s[-1]
     assert {path.name for path in tmp_path.iterdir()} == {"log.swf", "log.parquet"}
 
@@ -238,7 +276,7 @@ def test_other_parquet_files_are_refused(tmp_path: Path) -> None:
     pl.DataFrame({"a": [1]}).write_parquet(
         tmp_path / "old.parquet", metadata={"joulewise_jobs": '{"schema_version": 0}'}
     )
-    with pytest.raises(InputError, match="found version 0"):
+    with pytest.raises(InputError, match=r"found version 0.*import the log again"):
         read_trace_table("old.parquet", tmp_path)
     with pytest.raises(InputError, match="must be a log"):
         import_log(tmp_path / "other.parquet", tmp_path / "x.parquet")

@@ -221,6 +221,7 @@ JOB_COLUMNS = (
     Column(FINDINGS, "n", "jobs", "how many jobs, or lines, are so"),
     label(FINDINGS, "reason", "what is odd with them"),
     label(FINDINGS, "done", "what was done with them"),
+    label(FINDINGS, "part", "whether something was changed or guessed by it, or is lost", is_optional=True),
     Column(PIECES, "job", "", "number of the job; the file is there only if a job was preempted or lost its node"),
     label(PIECES, "job_id", "what the log calls it, where there is a log", is_optional=True),
     label(PIECES, "job_type", "name of the job type, where types have names", is_optional=True),

@@ -82,13 +82,22 @@ def rules_without_jobs(scene: Scene) -> Iterator[Problem]:
 
 
 def processors_that_differ(parts: WorldParts, scene: Scene) -> Iterator[Problem]:
-    """Jobs of a log that are replayed with as many processors as they requested, and had others."""
-    from joulewise.worlds.jobs.trace_jobs import OTHER_PROCESSORS
+    """Jobs of a log that had other processors than they requested, unless the study says which of them count."""
+    from joulewise.worlds.jobs.trace_jobs import OTHER_PROCESSORS, processors_of
 
     for finding in () if scene.trace is None else scene.trace.findings:
-        if finding.key == OTHER_PROCESSORS and parts.workload.parameters.processors == "requested":
+        chosen = parts.workload.parameters.processors
+        if finding.key == OTHER_PROCESSORS and chosen != "allocated":
+            assert scene.trace is not None
+            is_asked = processors_of(scene.trace.about, parts.workload.parameters) == "requested"
             found = f"{finding.n:,} {finding.reason}"
-            yield Problem("workload.processors", found, finding.done, 'processors = "allocated" takes what they had')
+            yield Problem("workload.processors", found, finding.done, _INSTEAD[is_asked])
+
+
+_INSTEAD = {
+    True: 'processors = "allocated" takes what they had',
+    False: 'processors = "requested" takes what they asked for',
+}
 
 
 def hours_of_logs(parts: WorldParts, scene: Scene) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, Any, Literal, NamedTuple, cast
 
 import polars as pl
 
@@ -36,6 +36,9 @@ class LogColumn(NamedTuple):
 LOG_COLUMNS = (
     LogColumn("job_id", pl.String, "", "number or name of the job in the log"),
     LogColumn("submit_s", pl.Int64, "s", "instant of submission, from the log's own zero on; rows are in this order"),
+    LogColumn(
+        "eligible_s", pl.Int64, "s", "how long after its submission it could first start: a begin time, a dependency"
+    ),
     LogColumn("wait_s", pl.Int64, "s", "how long the job waited, as logged"),
     LogColumn("run_s", pl.Int64, "s", "how long it ran, as logged; 0 where it never did"),
     LogColumn("requested_s", pl.Int64, "s", "how long it might have run: the requested time"),
@@ -46,6 +49,14 @@ LOG_COLUMNS = (
     LogColumn("cpu_s", pl.Float64, "s", "mean processor time used, of each processor"),
     LogColumn("memory_kb", pl.Float64, "kB", "memory used, of each processor"),
     LogColumn("requested_memory_kb", pl.Float64, "kB", "memory asked for, of each processor"),
+    LogColumn("gpus", pl.Float64, "", "GPUs that it was given, of all kinds; a fraction of one that it shares"),
+    LogColumn("gpu_kind", pl.String, "", "kind of these GPUs; of several kinds how many of each: a100=2,v100=1"),
+    LogColumn(
+        "requested_gpus", pl.Float64, "", "GPUs that it asked for, of all kinds; a fraction of one that it shares"
+    ),
+    LogColumn("requested_gpu_kind", pl.String, "", "kind that it asked for, in the same way; a|b is one or the other"),
+    LogColumn("licences", pl.String, "", "licences that it asked for, and how many of each: matlab=1,ansys=2"),
+    LogColumn("features", pl.String, "", "features that its nodes had to have, as it asked for them: zen3&ib"),
     LogColumn("energy_j", pl.Float64, "J", "energy that it used, as measured"),
     LogColumn("status", pl.String, "", "how it ended: completed, failed, cancelled, ..."),
     LogColumn("user", pl.String, "", "who submitted it"),
@@ -63,34 +74,60 @@ LOG_COLUMNS = (
 SCHEMA: dict[str, type[pl.DataType]] = {column.name: column.dtype for column in LOG_COLUMNS}
 
 
+Part = Literal["changed", "guessed", "lost"]
+"""What becomes of something odd: it is put right, taken for what it most likely is, or not there any more."""
+
+
 class Oddity(NamedTuple):
-    """Something that is not as it should be in a log: what it is, and what happens to the jobs that have it."""
+    """Something that is not as it should be in a log: what it is, what happens to what is so, and its part."""
 
     reason: str
     done: str
+    part: Part
 
 
 READING: dict[str, Oddity] = {
-    "short line": Oddity("lines with fewer than 18 numbers", "left out"),
-    "long line": Oddity("lines with more than 18 numbers", "read as far as the 18th"),
-    "no numbers": Oddity("lines with something else than numbers, or too large ones", "left out"),
-    "part of a job": Oddity("lines about a part of the job in the line before", "left out"),
-    "fraction of a second": Oddity("jobs with times in fractions of a second", "lengths rounded up, instants down"),
-    "comment in another code": Oddity("comments that are not UTF-8", "read as Latin-1"),
-    "wrong number of cells": Oddity("lines with more or fewer cells than the first line has names", "left out"),
-    "text in another code": Oddity("lines that are not UTF-8", "read as Latin-1"),
-    "job in another code": Oddity("jobs with text that is not UTF-8", "read as Latin-1"),
-    "no record of a job": Oddity("records that are no jobs", "left out"),
-    "job step": Oddity("lines about a step of a job", "left out: the job has a line of its own"),
-    "waiting array": Oddity("arrays of jobs that have not started", "left out"),
-    "part of a mixed job": Oddity("parts of heterogeneous jobs", "kept as jobs of their own"),
-    "not ended": Oddity(
-        "jobs that had not ended, or were put back into the queue", "left out: how long they run is not known"
+    "short line": Oddity("lines with fewer than 18 numbers", "left out", "lost"),
+    "long line": Oddity("lines with more than 18 numbers", "read as far as the 18th", "lost"),
+    "no numbers": Oddity("lines with something else than numbers, or too large ones", "left out", "lost"),
+    "part of a job": Oddity("lines about a part of the job in the line before", "left out", "lost"),
+    "name without a number": Oddity(
+        "lines of the header that name a queue or a partition without its number", "left out", "lost"
     ),
-    "no submission": Oddity("jobs without an instant of submission", "left out"),
-    "out of order": Oddity("jobs submitted before one in an earlier line", "put in order"),
-    "repeated line": Oddity("lines that tell the same as an earlier one", "left out"),
-    "number used again": Oddity("jobs with the number of an earlier one", "kept as jobs of their own"),
+    "fraction of a second": Oddity(
+        "jobs with times in fractions of a second", "lengths rounded up, instants down", "changed"
+    ),
+    "fraction of a processor": Oddity("jobs that ask for a fraction of a processor", "rounded up", "changed"),
+    "added processors": Oddity("processors, of all these jobs together", "added by rounding up", "changed"),
+    "comment in another code": Oddity("comments that are not UTF-8", "read as Latin-1", "guessed"),
+    "wrong number of cells": Oddity("lines with more or fewer cells than the first line has names", "left out", "lost"),
+    "bar in a name": Oddity(
+        'lines with a "|" in what people write, such as a name', "put together: only one way fits", "changed"
+    ),
+    "unreadable cell": Oddity("cells in a form that is not known", "taken as empty", "lost"),
+    "text in another code": Oddity("lines that are not UTF-8", "read as Latin-1", "guessed"),
+    "job in another code": Oddity("jobs with text that is not UTF-8", "read as Latin-1", "guessed"),
+    "no record of a job": Oddity("records that are no jobs", "left out", "lost"),
+    "job step": Oddity("lines about a step of a job", "left out: the job has a line of its own", "lost"),
+    "waiting array": Oddity("arrays of jobs that have not started", "left out", "lost"),
+    "part of a mixed job": Oddity(
+        "parts of heterogeneous jobs", "kept as jobs of their own, which may start apart", "changed"
+    ),
+    "not ended": Oddity(
+        "jobs that had not ended, or were put back into the queue", "left out: how long they run is not known", "lost"
+    ),
+    "ends with the log": Oddity(
+        "jobs that were running when the log ends", "kept as if they had ended then", "guessed"
+    ),
+    "no submission": Oddity("jobs without an instant of submission", "left out", "lost"),
+    "no zone": Oddity("jobs with times that have no zone, in a log in which others have one", "read as UTC", "guessed"),
+    "other resource": Oddity(
+        "jobs with resources that are neither processors, memory, GPUs nor licences", "these are not read", "lost"
+    ),
+    "memory as given": Oddity("jobs that do not tell the memory they asked for", "taken at what they got", "guessed"),
+    "out of order": Oddity("jobs submitted before one in an earlier line", "put in order", "changed"),
+    "repeated line": Oddity("lines that tell the same as an earlier one", "left out", "changed"),
+    "number used again": Oddity("jobs with the number of an earlier one", "kept as jobs of their own", "guessed"),
 }
 """What can be odd when a log is read, whatever the conventions."""
 
@@ -100,6 +137,7 @@ class LogAbout:
     """What a log says of itself and of its machine; None and "" where it does not tell.
 
     `start_unix_s` is the zero of its instants by the `clock` (UTC, or the local time of a machine in no known zone).
+    `unread` are the names of its columns that are not read.
     """
 
     form: str
@@ -112,6 +150,7 @@ class LogAbout:
     clock: str = "UTC"
     acknowledge: str = ""
     comments: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 @dataclass
@@ -171,7 +210,10 @@ def pieces_of(start: bytes, file: IO[bytes]) -> Iterator[bytes]:
 
 
 def pieces_of_text(path: Path, start: bytes, file: IO[bytes]) -> Iterator[bytes]:
-    """A text piece by piece, each of whole lines, of which `start` has been read; InputError for what is no text."""
+    """A text piece by piece, each of whole lines, of which `start` has been read; InputError for what is no text.
+
+    Only the last piece may have no line end behind it.
+    """
     rest, n_lines = b"", 1
     for data in pieces_of(start, file):
         if odd := _NO_TEXT.search(data):
@@ -188,7 +230,7 @@ def pieces_of_text(path: Path, start: bytes, file: IO[bytes]) -> Iterator[bytes]
             yield whole + b"\n"
         rest = tail
     if rest:
-        yield rest + b"\n"
+        yield rest
 
 
 def text_of(line: bytes) -> tuple[str, bool]:

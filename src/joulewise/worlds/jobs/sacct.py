@@ -3,65 +3,38 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import combinations_with_replacement, islice
 from pathlib import Path
 
 import polars as pl
 
-from joulewise.errors import InputError, Problem
-from joulewise.worlds.jobs.logs import LARGEST, SCHEMA, Log, LogAbout, frame_of, text_of
+from joulewise.errors import InputError, Problem, raise_if_any
+from joulewise.worlds.jobs.logs import Log, LogAbout, text_of
+from joulewise.worlds.jobs.sacct_records import FORMS, NAMES, PLAIN_DATE, frame_of_records
 
 COMMAND = (
-    "sacct --allusers --allocations --parsable2 --starttime=2026-01-01 --format=JobID,Submit,Start,End,ElapsedRaw,"
-    "TimelimitRaw,AllocCPUS,ReqCPUS,AllocNodes,ReqNodes,ReqMem,ConsumedEnergyRaw,State,User,Account,QOS,Partition,"
-    "Cluster,Reservation"
+    "sacct --allusers --allocations --parsable2 --starttime=2026-01-01 --format=JobID,Submit,Eligible,Start,End,"
+    "ElapsedRaw,TimelimitRaw,AllocCPUS,ReqCPUS,AllocNodes,ReqNodes,ReqMem,AllocTRES,ReqTRES,ConsumedEnergyRaw,State,"
+    "User,Account,QOS,Partition,Cluster,Reservation,Constraints"
 )
-"""What gives a log with everything that is read."""
-
-NAMES: dict[str, tuple[str, ...]] = {
-    "id": ("JobID", "JobIDRaw"),
-    "submit": ("Submit",),
-    "start": ("Start",),
-    "end": ("End",),
-    "elapsed_s": ("ElapsedRaw",),
-    "elapsed": ("Elapsed",),
-    "limit_min": ("TimelimitRaw",),
-    "limit": ("Timelimit",),
-    "cores": ("AllocCPUS", "NCPUS"),
-    "given": ("AllocTRES",),
-    "requested_cores": ("ReqCPUS",),
-    "asked": ("ReqTRES",),
-    "nodes": ("AllocNodes", "NNodes"),
-    "requested_nodes": ("ReqNodes",),
-    "memory": ("ReqMem",),
-    "energy_j": ("ConsumedEnergyRaw",),
-    "state": ("State",),
-    "user": ("User",),
-    "group": ("Account", "Group"),
-    "queue": ("QOS",),
-    "partition": ("Partition",),
-    "cluster": ("Cluster",),
-    "application": ("JobName",),
-    "reservation": ("Reservation",),
-}
-"""What is read, and by which names versions of sacct call it; the first that is there counts."""
+"""What gives a log with everything that is read; names of resources are long, so no width is given."""
 
 _NEEDED = (("id",), ("submit",), ("elapsed_s", "elapsed", "end"), ("cores", "given", "requested_cores", "asked"))
-_GOING_ON = (
-    "running",
-    "suspended",
-    "pending",
-    "requeued",
-    "resizing",
-    "completing",
-    "configuring",
-    "signaling",
-    "stopped",
-)
-_KILO = {"": 2**10, "K": 1, "M": 2**10, "G": 2**20, "T": 2**30, "P": 2**40}
-_DURATION = r"^(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?$"
-_WEIGHTS = (86_400, 3_600, 60, 1)
+_FREE = (
+    "admincomment", "comment", "constraints", "container", "extra", "jobname", "stderr", "stdin", "stdout",
+    "submitline", "systemcomment", "wckey", "workdir",
+)  # fmt: skip
+"""Columns in which people may have written a "|"."""
+
+_BAR_IN_A_CELL = "\x1f"
+"""Stands for it until the cells are apart; `pieces_of_text` lets no text through that has it."""
+
+_MOST_WAYS = 1000
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d")
+_SHOWN = 60
 
 
 def is_sacct(start: str) -> bool:
@@ -70,68 +43,105 @@ def is_sacct(start: str) -> bool:
 
 
 def read_sacct(path: Path, texts: Iterable[bytes]) -> Log:
-    """The log in pieces of text, each of whole lines; InputError where its first line does not name what is needed."""
+    """The log in pieces of text, each of whole lines; InputError where it is cut off, or in no layout that is known."""
     reader = _SacctReader(path, Log(LogAbout("sacct --parsable2", start_unix_s=0, clock="local time")))
     reader.log.pieces = reader.frames(texts)
     return reader.log
 
 
-def frame_of_records(log: Log, records: pl.DataFrame) -> pl.DataFrame:
-    """A table of jobs from records of text, by the keys of `NAMES`; steps and what never was a job are left out."""
-    for key, pattern in (("job step", r"\."), ("waiting array", r"\[")):
-        is_odd = records["id"].str.contains(pattern).fill_null(False)
-        log.note(key, int(is_odd.sum()))
-        records = records.filter(~is_odd)
-    log.note("part of a mixed job", int(records["id"].str.contains(r"\+").sum()))
-    records = records.with_columns(state=pl.col("state").str.extract(r"^(\w+)").str.to_lowercase())
-    is_going_on = records["state"].is_in(_GOING_ON).fill_null(False)
-    log.note("not ended", int(is_going_on.sum()))
-    jobs = records.filter(~is_going_on).select(**_columns())
-    return frame_of({name: jobs[name] for name in jobs.columns}, jobs.height)
+@dataclass
+class _Seen:
+    """How many cells of a column are filled, how many of them cannot be read, and the first of these."""
+
+    n: int = 0
+    n_wrong: int = 0
+    line: int = 0
+    text: str = ""
 
 
 @dataclass
 class _SacctReader:
-    """What is carried from piece to piece: the names of the cells, once the first line has been read."""
+    """What is carried from piece to piece: the names of the cells, from the first line, and what was seen in them."""
 
     path: Path
     log: Log
     header: bytes = b""
+    names: list[str] = field(default_factory=list)
     places: dict[str, int] = field(default_factory=dict)
+    seen: dict[str, _Seen] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    n_good: int = 0
+    n_plain: int = 0
+    n_instants: int = 0
 
     def frames(self, texts: Iterable[bytes]) -> Iterator[pl.DataFrame]:
         for text in texts:
-            lines = self._lines(text)
+            numbers, lines = self._lines(text)
             if lines:
-                yield frame_of_records(self.log, self._records(lines))
+                records = self._records(lines)
+                self._look_at(records, numbers)
+                yield frame_of_records(self.log, records)
+        raise_if_any((*self.problems, *self._of_layout()))
+        self._set_clock()
 
-    def _lines(self, text: bytes) -> list[bytes]:
-        """The lines of a piece that have as many cells as the first line has names."""
+    def _lines(self, text: bytes) -> tuple[list[int], list[bytes]]:
+        """The lines of a piece with as many cells as the first line has names, or made so, behind their numbers."""
         lines = text.splitlines()
-        first_line, self.log.n_lines = self.log.n_lines + 1, self.log.n_lines + len(lines)
+        first, self.log.n_lines = self.log.n_lines + 1, self.log.n_lines + len(lines)
         if not self.header:
-            at = next((i for i, line in enumerate(lines) if line.strip()), len(lines))
-            lines, first_line = lines[at:], first_line + at
-            self._take_header(lines[0] if lines else b"")
+            self._take_header(next((line for line in lines if line.strip()), b""))
         n_bars = self.header.count(b"|")
-        filled = [(i, line) for i, line in enumerate(lines) if line.strip() and line.strip() != self.header]
-        good = [line for _, line in filled if line.count(b"|") == n_bars]
-        wrong = [i for i, line in filled if line.count(b"|") != n_bars]
-        self.log.note("wrong number of cells", len(wrong), first_line + (wrong[0] if wrong else 0))
-        return good
+        filled = [i for i, line in enumerate(lines) if (bare := line.strip()) and bare != self.header]
+        wrong = [i for i in filled if lines[i].count(b"|") != n_bars]
+        mended = {i: whole for i in wrong if (whole := self._mended(lines[i])) is not None}
+        broken = [i for i in wrong if i not in mended]
+        if broken and broken[-1] == filled[-1] and not text.endswith(b"\n") and lines[broken[-1]].count(b"|") < n_bars:
+            self._cut_off(first + broken[-1], lines[broken.pop()])
+        for key, rows in (("bar in a name", list(mended)), ("wrong number of cells", broken)):
+            self.log.note(key, len(rows), first + rows[0] if rows else None)
+        good = [i for i in filled if i in mended or lines[i].count(b"|") == n_bars] if wrong else filled
+        self.n_good += len(good)
+        return [first + i for i in good], [mended.get(i, lines[i]) for i in good]
 
     def _take_header(self, line: bytes) -> None:
         self.header = line.strip()
-        names = [name.strip().casefold() for name in text_of(self.header)[0].split("|")]
+        said = [name.strip() for name in text_of(self.header)[0].split("|")]
+        self.names = [name.casefold() for name in said]
         for key, choices in NAMES.items():
-            name_here = next((name.casefold() for name in choices if name.casefold() in names), None)
+            name_here = next((name.casefold() for name in choices if name.casefold() in self.names), None)
             if name_here is not None:
-                self.places[key] = names.index(name_here)
+                self.places[key] = self.names.index(name_here)
         missing = [keys for keys in _NEEDED if not any(key in self.places for key in keys)]
         if missing:
             words = ("one of " * (len(keys) > 1) + ", ".join(NAMES[key][0] for key in keys) for keys in missing)
-            found = f"the first line does not name {' and '.join(words)}"
-            raise InputError(Problem(self.path.name, found, "it must name what the cells are", f"made by `{COMMAND}`"))
+            found = f"the first line does not name {' and '.join(words)}: {text_of(self.header)[0][:_SHOWN]!r}"
+            advice = f"made by `{COMMAND}`, without --noheader"
+            raise InputError(Problem(self.path.name, found, "it must name what the cells are", advice))
+        read = {said[place] for place in self.places.values()}
+        self.log.about = replace(self.log.about, unread=tuple(name for name in said if name and name not in read))
+
+    def _mended(self, line: bytes) -> bytes | None:
+        """A line with too many cells, without bars in what people wrote; None where no way fits, or several do."""
+        cells = text_of(line)[0].split("|")
+        free = [place for place, name in enumerate(self.names) if name in _FREE]
+        surplus = len(cells) - len(self.names)
+        if surplus < 1:
+            return None
+        ways = (self._joined(cells, way) for way in combinations_with_replacement(free, surplus))
+        fitting = {way for way in islice(ways, _MOST_WAYS) if way is not None}
+        return fitting.pop().encode() if len(fitting) == 1 else None
+
+    def _joined(self, cells: Sequence[str], way: Sequence[int]) -> str | None:
+        """The cells with those put together again that a way names; None where they do not fit their columns."""
+        joined, at = [], 0
+        for place in range(len(self.names)):
+            end = at + 1 + way.count(place)
+            joined.append(_BAR_IN_A_CELL.join(cells[at:end]))
+            at = end
+        fits = all(re.match(FORMS[key], joined[place].strip()) for key, place in self.places.items() if key in FORMS)
+        hides = any(_INSTANT.search(joined[place]) for place in way)
+        is_spare = any(cell.strip() for cell, name in zip(joined, self.names, strict=True) if not name)
+        return "|".join(joined) if fits and not hides and not is_spare else None
 
     def _records(self, lines: Sequence[bytes]) -> pl.DataFrame:
         data = b"\n".join(lines)
@@ -141,84 +151,71 @@ class _SacctReader:
             decoded = [text_of(line) for line in lines]
             self.log.note("text in another code", sum(not is_utf8 for _, is_utf8 in decoded))
             data = "\n".join(text for text, _ in decoded).encode()
-        names = [f"column_{place + 1}" for place in range(self.header.count(b"|") + 1)]
+        names = [f"column_{place + 1}" for place in range(len(self.names))]
         cells = pl.read_csv(
             io.BytesIO(data), separator="|", has_header=False, infer_schema=False, quote_char=None, new_columns=names
         )
-        return cells.select(
-            (
-                pl.col(names[self.places[key]]).str.strip_chars() if key in self.places else pl.lit(None, pl.String)
-            ).alias(key)
-            for key in NAMES
-        )
+        return cells.select(self._cell(key, names).alias(key) for key in NAMES)
+
+    def _cell(self, key: str, columns: Sequence[str]) -> pl.Expr:
+        if key not in self.places:
+            return pl.lit(None, pl.String)
+        cell = pl.col(columns[self.places[key]]).str.strip_chars()
+        is_free = self.names[self.places[key]] in _FREE
+        return cell.str.replace_all(_BAR_IN_A_CELL, "|", literal=True) if is_free else cell
+
+    def _look_at(self, records: pl.DataFrame, numbers: Sequence[int]) -> None:
+        """Count cells that are in no form that is known, and instants of submission that have no zone."""
+        for key in self.places.keys() & FORMS.keys():
+            seen, cells = self.seen.setdefault(key, _Seen()), records[key]
+            is_wrong = ~cells.str.contains(FORMS[key]).fill_null(True)
+            n_wrong = int(is_wrong.sum())
+            if n_wrong:
+                row = int(is_wrong.arg_max() or 0)
+                self.log.note("unreadable cell", n_wrong, numbers[row])
+                if not seen.n_wrong:
+                    seen.line, seen.text = numbers[row], cells[row]
+            seen.n += cells.len() - cells.null_count()
+            seen.n_wrong += n_wrong
+        self.n_plain += int(records["submit"].str.contains(PLAIN_DATE).sum())
+        self.n_instants += records["submit"].len() - records["submit"].null_count()
+
+    def _cut_off(self, number: int, line: bytes) -> None:
+        n_cells = line.count(b"|") + 1
+        found = f"the file ends within this line, after {n_cells} of {len(self.names)} cells: it is cut off"
+        advice = "get the file again, or take this line out to import what is there"
+        self.problems.append(Problem(f"{self.path.name}: line {number:,}", found, "", advice))
+
+    def _of_layout(self) -> Iterator[Problem]:
+        """What makes a file unreadable: most of its lines, or all cells of a column that is needed, are in no form."""
+        n_wrong = self.log.odd["wrong number of cells"]
+        if n_wrong > self.n_good:
+            where = f"{self.path.name}: line {self.log.at['wrong number of cells']:,}"
+            found = f"{n_wrong:,} of {n_wrong + self.n_good:,} lines, of which this is the first, have other cells"
+            allowed = f"must have {len(self.names)}, as many as the first line has names"
+            advice = "leave JobName and comments out of --format, and set no --delimiter"
+            yield Problem(where, found, allowed, advice)
+        for keys in _NEEDED:
+            of_keys = [(key, self.seen[key]) for key in keys if key in self.seen]
+            is_lost = of_keys and len(of_keys) == len([key for key in keys if key in self.places])
+            if is_lost and all(0 < seen.n == seen.n_wrong for _, seen in of_keys):
+                key, seen = of_keys[0]
+                where = f"{self.path.name}: line {seen.line:,}, {NAMES[key][0]}"
+                yield Problem(where, f"found {seen.text[:_SHOWN]!r}, as in all lines", *_WANTED[FORMS[key]])
+
+    def _set_clock(self) -> None:
+        """Instants with a zone, and seconds since 1970, are in UTC."""
+        if self.n_plain < self.n_instants:
+            self.log.note("no zone", self.n_plain)
+            self.log.about = replace(self.log.about, clock="UTC")
 
 
-def _columns() -> dict[str, pl.Expr]:
-    """Each column of a table of jobs, from records of text."""
-    submit_s, start_s, end_s = (_instant_s(name) for name in ("submit", "start", "end"))
-    elapsed_s = pl.coalesce(_number("elapsed_s"), _length_s("elapsed"), end_s - start_s)
-    cores = _positive(pl.coalesce(_number("cores"), _tres("given", "cpu")))
-    requested_cores = _positive(pl.coalesce(_number("requested_cores"), _tres("asked", "cpu")))
-    nodes = _positive(pl.coalesce(_number("nodes"), _tres("given", "node")))
-    requested_nodes = _positive(pl.coalesce(_number("requested_nodes"), _tres("asked", "node")))
-    wait_s = start_s - submit_s
-    exact = {
-        "submit_s": submit_s,
-        "wait_s": pl.when(wait_s >= 0).then(wait_s),
-        "run_s": pl.when(elapsed_s >= 0).then(elapsed_s.ceil()),
-        "requested_s": _positive(pl.coalesce(_number("limit_min") * 60, _length_s("limit"))),
-        "cores": cores,
-        "requested_cores": requested_cores,
-        "nodes": nodes,
-        "requested_nodes": requested_nodes,
-        "requested_memory_kb": _memory_kb(pl.coalesce(requested_cores, cores), pl.coalesce(requested_nodes, nodes)),
-        "energy_j": _positive(pl.coalesce(_number("energy_j"), _tres("given", "energy"))),
-    }
-    texts = ("user", "group", "queue", "partition", "cluster", "application", "reservation")
-    return {
-        "job_id": pl.col("id"),
-        "status": pl.col("state"),
-        **{name: _told(name) for name in texts},
-        **{name: value.cast(SCHEMA[name], strict=False) for name, value in exact.items()},
-    }
-
-
-def _told(name: str) -> pl.Expr:
-    """Text that tells something; none where it is empty."""
-    return pl.when(~pl.col(name).is_in(["", "Unknown", "None", "None assigned"])).then(pl.col(name))
-
-
-def _number(name: str) -> pl.Expr:
-    number = pl.col(name).cast(pl.Float64, strict=False)
-    return pl.when(number.is_finite() & (number.abs() <= LARGEST)).then(number)
-
-
-def _positive(value: pl.Expr) -> pl.Expr:
-    return pl.when(value > 0).then(value)
-
-
-def _instant_s(name: str) -> pl.Expr:
-    """An instant as seconds: from a date and time, or from seconds themselves; none where it never came."""
-    date = pl.col(name).str.to_datetime("%Y-%m-%dT%H:%M:%S", strict=False, time_unit="ms").dt.epoch("s")
-    return _positive(pl.coalesce(date.cast(pl.Float64), _number(name)))
-
-
-def _length_s(name: str) -> pl.Expr:
-    """A length of time as seconds, from days-hours:minutes:seconds."""
-    parts = [pl.col(name).str.extract(_DURATION, group).cast(pl.Float64, strict=False) for group in (1, 2, 3, 4)]
-    length_s = pl.sum_horizontal(part.fill_null(0) * weight for part, weight in zip(parts, _WEIGHTS, strict=True))
-    return pl.when(pl.col(name).str.contains(_DURATION)).then(length_s)
-
-
-def _tres(name: str, kind: str) -> pl.Expr:
-    """One of the trackable resources in text such as cpu=4,mem=16G,node=1."""
-    return pl.col(name).str.extract(rf"(?:^|,){kind}=(\d+)").cast(pl.Float64, strict=False)
-
-
-def _memory_kb(cores: pl.Expr, nodes: pl.Expr) -> pl.Expr:
-    """Memory asked for of each processor, from text such as 4000Mc (of each processor), 16Gn (node) or 64G (job)."""
-    parts = r"^([\d.]+)([KMGTP]?)([cn]?)$"
-    value, unit, of = (pl.col("memory").str.extract(parts, group) for group in (1, 2, 3))
-    kb = value.cast(pl.Float64, strict=False) * unit.replace_strict(_KILO, default=None, return_dtype=pl.Float64)
-    share = pl.when(of == "c").then(1.0).when(of == "n").then(nodes / cores).otherwise(1.0 / cores)
-    return kb * share
+_WANTED = {
+    FORMS["submit"]: (
+        "must be like 2026-03-01T09:00:00, with +0100 behind it or not, or seconds since 1970",
+        "set SLURM_TIME_FORMAT to standard, or unset it",
+    ),
+    FORMS["elapsed"]: ("must be like 1-02:03:04, which is days-hours:minutes:seconds", f"made by `{COMMAND}`"),
+    FORMS["cores"]: ("must be a number", f"made by `{COMMAND}`"),
+}
+"""What is allowed, and what to do, by the form of a cell."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ import polars as pl
 
 from joulewise.errors import InputError, Problem
 from joulewise.worlds.jobs.logs import Log, LogAbout
-from joulewise.worlds.jobs.sacct import NAMES, frame_of_records
+from joulewise.worlds.jobs.sacct_records import NAMES, frame_of_records
 
 _JOBS = re.compile(r'"jobs"\s*:\s*\[')
 _BETWEEN = re.compile(r"[\s,]*")
@@ -114,20 +115,22 @@ def _record(job: Any) -> dict[str, str | None] | None:
     if not isinstance(job, dict) or "job_id" not in job:
         return None
     time, tres = _table(job, "time"), _table(job, "tres")
-    given, asked = (_amounts(tres.get(name)) for name in ("allocated", "requested"))
+    given, asked = (_tres(tres.get(name)) for name in ("allocated", "requested"))
     fields: dict[str, Any] = {
         "id": _id(job),
         "submit": _number(time.get("submission")),
+        "eligible": _number(time.get("eligible")),
         "start": _number(time.get("start")),
         "end": _number(time.get("end")),
         "elapsed_s": _number(time.get("elapsed")),
         "limit_min": _number(time.get("limit")),
-        "cores": given.get("cpu"),
-        "nodes": given.get("node") or _number(job.get("allocation_nodes")),
-        "energy_j": given.get("energy"),
-        "requested_cores": asked.get("cpu") or _number(_table(job, "required").get("CPUs")),
-        "requested_nodes": asked.get("node"),
-        "memory": _memory(_table(job, "required"), asked),
+        "given": given,
+        "nodes": None if "node=" in given else _number(job.get("allocation_nodes")),
+        "asked": asked,
+        "requested_cores": None if "cpu=" in asked else _number(_table(job, "required").get("CPUs")),
+        "memory": _memory(_table(job, "required")),
+        "licences": job.get("licenses"),
+        "features": job.get("constraints"),
         "state": _state(job),
         "user": job.get("user") or _table(job, "association").get("user"),
         "group": job.get("account") or job.get("group"),
@@ -154,10 +157,12 @@ def _number(value: Any) -> float | int | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _amounts(listed: Any) -> dict[str, float | int | None]:
-    """Amounts of trackable resources by their kind."""
+def _tres(listed: Any) -> str:
+    """Trackable resources as sacct's tables have them: cpu=4,mem=1024M,gres/gpu:a100=2."""
     rows = [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
-    return {str(row.get("type")): _number(row.get("count")) for row in rows if not row.get("name")}
+    named = ((row, "/".join(str(part) for part in (row.get("type"), row.get("name")) if part)) for row in rows)
+    amounts = ((name, _number(row.get("count")), "M" if name == "mem" else "") for row, name in named)
+    return ",".join(f"{name}={int(n)}{unit}" for name, n, unit in amounts if n is not None and math.isfinite(n))
 
 
 def _id(job: dict[str, Any]) -> str:
@@ -175,9 +180,8 @@ def _state(job: dict[str, Any]) -> Any:
     return current[0] if isinstance(current, list) and current else current
 
 
-def _memory(required: dict[str, Any], asked: dict[str, float | int | None]) -> str | None:
+def _memory(required: dict[str, Any]) -> str | None:
     of_core, of_node = (_number(required.get(f"memory_per_{what}")) for what in ("cpu", "node"))
-    of_job = asked.get("mem")
     if of_core:
         return f"{of_core}Mc"
-    return f"{of_node}Mn" if of_node else f"{of_job}M" if of_job else None
+    return f"{of_node}Mn" if of_node else None

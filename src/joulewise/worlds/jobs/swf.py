@@ -32,6 +32,7 @@ _NAMES = ("user", "group", "application", "queue", "partition")
 _HEADER = re.compile(r";\s*([A-Za-z]+)\s*:\s*(.*)")
 _NAMED = re.compile(r"(\d{1,15})\b\s*(.*)")
 _MOST_COMMENTS = 1000
+_MOST_COLUMNS = 100
 _MOST_DIGITS = 15
 _NUMERIC = np.zeros(256, np.bool_)
 _NUMERIC[list(b"0123456789.-+eE \t\r\n\f\v")] = True
@@ -40,7 +41,7 @@ _NUMERIC[list(b"0123456789.-+eE \t\r\n\f\v")] = True
 def is_swf(start: str) -> bool:
     """Whether a text starts as one of this format does: with a comment, or with a line of 18 numbers."""
     line = next((line for line in start.splitlines() if line.strip()), "")
-    return line.lstrip().startswith(";") or re.fullmatch(r"[-+.\d\seE]+", line) is not None
+    return line.lstrip().startswith(";") or re.fullmatch(r"[-+.\d\seE]+", " ".join(line.split()[:_N])) is not None
 
 
 def read_swf(texts: Iterable[bytes]) -> Log:
@@ -66,20 +67,27 @@ class _SwfReader:
 
     def _numbers(self, text: bytes) -> Floats:
         """The lines of a piece as rows of 18 numbers; comments go to the header."""
-        lines = _SwfLines.of(text)
+        lines = _SwfLines.of(text if text.endswith(b"\n") else text + b"\n")
         first_line, self.log.n_lines = self.log.n_lines + 1, self.log.n_lines + lines.end.size
         for row in np.flatnonzero(lines.is_comment):
             self._comment(lines.text(row))
         is_job = (lines.n_fields > 0) & ~lines.is_comment
         wrong = {
             "short line": is_job & lines.is_numeric & (lines.n_fields < _N),
-            "no numbers": is_job & ~lines.is_numeric,
-            "long line": is_job & lines.is_numeric & (lines.n_fields > _N),
+            "no numbers": is_job & ~lines.is_numeric & (lines.n_fields <= _N),
+            "long line": is_job & (lines.n_fields > _N),
         }
         for key, rows in wrong.items():
             self.log.note(key, int(rows.sum()), first_line + int(rows.argmax()))
-        good = is_job & lines.is_numeric & (lines.n_fields >= _N)
+        self._beyond(int(lines.n_fields[is_job].max(initial=0)))
+        good = is_job & (lines.n_fields >= _N) & (lines.is_numeric | (lines.n_fields > _N))
         return self._parsed(lines, good, first_line)
+
+    def _beyond(self, n_fields: int) -> None:
+        """Note the columns behind the 18th, which no standard explains."""
+        unread = tuple(f"column {number}" for number in range(_N + 1, min(n_fields, _MOST_COLUMNS) + 1))
+        if len(unread) > len(self.log.about.unread):
+            self.log.about = replace(self.log.about, unread=unread)
 
     def _parsed(self, lines: _SwfLines, good: Bools, first_line: int) -> Floats:
         """The good lines as numbers, without those that have something else, or too large a number, after all."""
@@ -145,7 +153,7 @@ class _SwfReader:
             return
         key, value = match[1].casefold(), match[2].strip()
         if key in self.names:
-            self._name(self.names[key], value)
+            self.log.note("name without a number", int(not self._has_named(self.names[key], value)))
         elif key in _ABOUT and value:
             name, convert = _ABOUT[key]
             converted = convert(value)
@@ -153,14 +161,14 @@ class _SwfReader:
                 self.log.about = replace(about, **{name: converted})
 
     @staticmethod
-    def _name(names: dict[int, str], value: str) -> None:
-        """Note the name of a queue or partition; one that several have, or none, gets its number."""
+    def _has_named(names: dict[int, str], value: str) -> bool:
+        """Note the name of a queue or partition, if it has a number; one that several have, or none, gets that."""
         match = _NAMED.match(value)
-        if match is None:
-            return
-        number, name = int(match[1]), match[2].strip()
-        is_taken = name in (other for code, other in names.items() if code != number)
-        names[number] = f"{name} ({number})" if name and is_taken else name or match[1]
+        if match is not None:
+            number, name = int(match[1]), match[2].strip()
+            is_taken = name in (other for code, other in names.items() if code != number)
+            names[number] = f"{name} ({number})" if name and is_taken else name or match[1]
+        return match is not None
 
 
 @dataclass(frozen=True)

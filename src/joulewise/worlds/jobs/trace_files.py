@@ -31,17 +31,19 @@ from joulewise.worlds.jobs.logs import (
     pieces_of_text,
     text_of,
 )
+from joulewise.worlds.jobs.pods import is_pods, read_pods
 from joulewise.worlds.jobs.sacct import is_sacct, read_sacct
 from joulewise.worlds.jobs.sacct_json import is_sacct_json, read_sacct_json
 from joulewise.worlds.jobs.swf import is_swf, read_swf
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Of the Parquet files; files of another version are refused."""
 
 TRACE_COLUMNS = tuple(InputColumn(column.name, column.unit, column.meaning, True) for column in LOG_COLUMNS)
 """The columns of the Parquet files, as the reference describes them; all are there, though cells may be empty."""
 
 _METADATA = "joulewise_jobs"
+_LISTS = ("comments", "unread")
 _PARQUET = b"PAR1"
 _START_BYTES = 2**16
 _ROWS_IN_A_GROUP = 100_000
@@ -58,6 +60,9 @@ class Format(NamedTuple):
 FORMATS = (
     Format("SWF", is_swf, lambda path, start, file: read_swf(pieces_of_text(path, start, file))),
     Format("sacct --json", is_sacct_json, lambda path, start, file: read_sacct_json(path, pieces_of(start, file))),
+    Format(
+        "Alibaba's list of pods", is_pods, lambda path, start, file: read_pods(path, pieces_of_text(path, start, file))
+    ),
     Format(
         "sacct --parsable2", is_sacct, lambda path, start, file: read_sacct(path, pieces_of_text(path, start, file))
     ),
@@ -234,7 +239,7 @@ def _said(name: str, text: str | None) -> TraceTable:
         found = f"found version {version!r} of our files of jobs"
         raise InputError(Problem(name, found, f"must be {SCHEMA_VERSION}", _AGAIN))
     try:
-        about = LogAbout(**{**said["about"], "comments": tuple(said["about"]["comments"])})
+        about = LogAbout(**{**said["about"], **{name: tuple(said["about"][name]) for name in _LISTS}})
         table = TraceTable(about, frame_of({}, 0), said["odd"], said["at"], said["source"])
         is_sound = _is_sound(table)
     except (TypeError, KeyError, AttributeError):
@@ -246,8 +251,8 @@ def _said(name: str, text: str | None) -> TraceTable:
 
 def _is_sound(table: TraceTable) -> bool:
     """Whether what a file says of itself is of the kinds that we write."""
-    about = {**vars(table.about), "comments": "".join(table.about.comments)}
-    kinds = {**get_type_hints(LogAbout), "comments": str}
+    about = {**vars(table.about), **{name: "".join(getattr(table.about, name)) for name in _LISTS}}
+    kinds = {**get_type_hints(LogAbout), **dict.fromkeys(_LISTS, str)}
     counts = [*table.odd.items(), *table.at.items()]
     return (
         all(isinstance(about[name], kind) for name, kind in kinds.items())

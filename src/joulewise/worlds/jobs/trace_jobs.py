@@ -12,7 +12,7 @@ import polars as pl
 from joulewise.errors import Problem
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.jobs import NO_JOB, Label
-from joulewise.worlds.jobs.logs import READING
+from joulewise.worlds.jobs.logs import READING, LogAbout, Part
 from joulewise.worlds.jobs.trace_files import TraceTable
 from joulewise.worlds.parameters import broken_rules, explained
 
@@ -20,10 +20,15 @@ LABELS = ("user", "group", "queue", "partition")
 """What the jobs of a trace are labelled with, where its log tells."""
 
 COLUMNS = (
-    "job_id", "submit_s", "wait_s", "run_s", "requested_s", "cores", "requested_cores", "energy_j", *LABELS,
-    "cluster", "reservation", "after_job", "think_s",
+    "job_id", "submit_s", "eligible_s", "wait_s", "run_s", "requested_s", "cores", "requested_cores",
+    "requested_memory_kb", "gpus", "requested_gpus", "licences", "features", "energy_j", *LABELS, "cluster",
+    "reservation", "after_job", "think_s",
 )  # fmt: skip
 """The columns of a trace that are replayed."""
+
+
+Processors = Literal["requested", "allocated"]
+"""Which number of processors of a job counts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +38,15 @@ class TraceConventions:
     no_run_time: Literal["drop", "one-second"] = explained(
         "drop", "jobs that ran for 0 s or less, or for an unknown time: left out, or kept as 1 s"
     )
-    processors: Literal["requested", "allocated"] = explained(
-        "requested", "which number of processors a job needs; the other one where this is not known"
+    processors: Processors | None = explained(
+        None,
+        "which number of processors a job needs; the other one where this is not known. Left out: what was requested "
+        "in SWF, as is usual, and what was allocated in other logs",
+    )
+    arrival: Literal["eligible", "submission"] = explained(
+        "eligible",
+        "when a job comes: when it could first start (a begin time, a dependency), where the log tells, or when it was "
+        "submitted; waits count from then on",
     )
     no_request: Literal["run-time", "drop"] = explained(
         "run-time", "jobs without a requested time: planned as long as they ran, or left out"
@@ -55,13 +67,43 @@ class TraceConventions:
 OTHER_PROCESSORS = "other processors"
 
 
+_USUAL_PROCESSORS: dict[str, Processors] = {"SWF": "requested"}
+"""Which processors count where a study does not say; of other logs those that were allocated."""
+
+NOT_REPLAYED = {
+    "asks for GPUs": (
+        (pl.col("requested_gpus") > 0) | (pl.col("gpus") > 0),
+        "jobs with GPUs",
+        "replayed as processors alone",
+    ),
+    "asks for memory": (
+        pl.col("requested_memory_kb") > 0,
+        "jobs that tell how much memory they ask for",
+        "replayed as if there were enough",
+    ),
+    "asks for licences": (pl.col("licences").is_not_null(), "jobs with licences", "replayed as if there were enough"),
+    "asks for features": (
+        pl.col("features").is_not_null(),
+        "jobs whose nodes had to have features",
+        "replayed on any nodes, unless rules say where",
+    ),
+    "in a reservation": (
+        pl.col("reservation").is_not_null(),
+        "jobs that ran in a reservation",
+        "replayed as any other; the reservation is not",
+    ),
+}
+"""What a log tells of jobs and clusters of a study lack: by key which jobs, what they are, and what becomes of them."""
+
+
 class TraceFinding(NamedTuple):
-    """This many lines or jobs of a trace are odd: for which reason, and what became of them."""
+    """This many lines or jobs of a trace are odd: for which reason, what became of them, and which part that is."""
 
     key: str
     n: int
     reason: str
     done: str
+    part: Part = "changed"
 
 
 class TraceJobs(NamedTuple):
@@ -90,15 +132,16 @@ def findings_of_reading(table: TraceTable) -> list[TraceFinding]:
     for key, n in table.odd.items():
         oddity = READING[key]
         at = f" (first in line {table.at[key]:,})" if key in table.at else ""
-        findings.append(TraceFinding(key, n, oddity.reason + at, oddity.done))
+        findings.append(TraceFinding(key, n, oddity.reason + at, oddity.done, oddity.part))
     return findings
 
 
 def jobs_to_replay(table: TraceTable, p: TraceConventions) -> tuple[TraceJobs | None, list[TraceFinding]]:
     """The jobs that can be replayed, None if there are none, and what was missing or odd in the others."""
-    log, findings = _in_span(table.jobs, p), list[TraceFinding]()
+    findings = list[TraceFinding]()
+    log = _in_span(_with_arrival(table.jobs, p, findings), p)
     log = _with_run_time(log, p, findings)
-    log = _with_processors(log, p, findings)
+    log = _with_processors(log, processors_of(table.about, p), findings)
     log = _with_request(log, p, findings)
     if log.is_empty():
         return None, findings
@@ -106,8 +149,9 @@ def jobs_to_replay(table: TraceTable, p: TraceConventions) -> tuple[TraceJobs | 
     run_s, requested_s = (log[name].to_numpy().astype(np.float64) for name in ("run_s", "requested_s"))
     _note(findings, "past the request", int((run_s > requested_s).sum()),
           "jobs that ran longer than requested", "as the scheduler's `overrun` says")  # fmt: skip
-    _note(findings, "in a reservation", log.height - log["reservation"].null_count(),
-          "jobs that ran in a reservation", "replayed as any other; the reservation is not")  # fmt: skip
+    counts = log.select(is_odd.sum().alias(key) for key, (is_odd, *_) in NOT_REPLAYED.items()).row(0, named=True)
+    for key, (_, reason, done) in NOT_REPLAYED.items():
+        _note(findings, key, counts[key], reason, done, "lost")
     planned_s = {"requested": requested_s, "true": run_s}.get(p.planned)
     if planned_s is None:
         planned_s = recent_times(log, run_s, requested_s)
@@ -131,14 +175,14 @@ def dependencies_of(jobs: TraceJobs, fits: Bools, findings: list[TraceFinding]) 
     joined = followers.join_asof(others, on="row", by="after_job", allow_exact_matches=False, check_sortedness=False)
     is_absent = ~followers["after_job"].is_in(others["after_job"].implode())
     _note(findings, "follows an absent job", int(is_absent.sum()),
-          "jobs that follow one which is not replayed", "submitted when they were")  # fmt: skip
+          "jobs that follow one which is not replayed", "submitted when they were", "lost")  # fmt: skip
     _note(findings, "follows a later job", joined["other"].null_count() - int(is_absent.sum()),
-          "jobs that follow one which was submitted later", "submitted when they were")  # fmt: skip
+          "jobs that follow one which was submitted later", "submitted when they were", "lost")  # fmt: skip
     after = np.full(log.height, NO_JOB, np.int32)
     after[joined["row"].to_numpy()] = joined["other"].fill_null(NO_JOB).to_numpy()
     too_large = (after != NO_JOB) & ~fits[after]
     _note(findings, "follows a job that fits nowhere", int(too_large.sum()),
-          "jobs that follow one which fits nowhere", "submitted when they were")  # fmt: skip
+          "jobs that follow one which fits nowhere", "submitted when they were", "lost")  # fmt: skip
     after[too_large] = NO_JOB
     return after, np.where(after == NO_JOB, 0.0, log["think_s"].fill_null(0).to_numpy())
 
@@ -165,9 +209,29 @@ def recent_times(log: pl.DataFrame, run_s: Floats, requested_s: Floats) -> Float
     return planned_s
 
 
-def _note(findings: list[TraceFinding], key: str, n: int, reason: str, done: str) -> None:
+def processors_of(about: LogAbout, p: TraceConventions) -> Processors:
+    """Which number of processors counts: what is chosen, or what is usual for a log of its form."""
+    return _USUAL_PROCESSORS.get(about.form, "allocated") if p.processors is None else p.processors
+
+
+def _note(findings: list[TraceFinding], key: str, n: int, reason: str, done: str, part: Part = "changed") -> None:
     if n:
-        findings.append(TraceFinding(key, n, reason, done))
+        findings.append(TraceFinding(key, n, reason, done, part))
+
+
+def _with_arrival(jobs: pl.DataFrame, p: TraceConventions, findings: list[TraceFinding]) -> pl.DataFrame:
+    """The jobs in order of the instants at which they come; what is logged of waits counts from then on."""
+    is_late = pl.col("eligible_s").fill_null(0) > 0
+    n = int(jobs.select(is_late.sum()).item())
+    is_moved = p.arrival == "eligible"
+    _note(findings, "eligible later", n, "jobs that could start only some time after their submission",
+          "come when they could start" if is_moved else "come when they were submitted",
+          "changed" if is_moved else "lost")  # fmt: skip
+    if not n or not is_moved:
+        return jobs
+    late_s = pl.col("eligible_s").fill_null(0)
+    moved = jobs.with_columns(submit_s=pl.col("submit_s") + late_s, wait_s=(pl.col("wait_s") - late_s).clip(0))
+    return moved.sort("submit_s", maintain_order=True)
 
 
 def _in_span(jobs: pl.DataFrame, p: TraceConventions) -> pl.DataFrame:
@@ -181,25 +245,25 @@ def _with_run_time(log: pl.DataFrame, p: TraceConventions, findings: list[TraceF
     has_run = pl.col("run_s").fill_null(0) > 0
     is_kept = p.no_run_time == "one-second"
     n = log.height - log.select(has_run.sum()).item()
-    done = "kept as 1 s" if is_kept else "left out"
-    _note(findings, "no run time", n, "jobs that ran for 0 s or for an unknown time", done)
+    become: tuple[str, Part] = ("kept as 1 s", "guessed") if is_kept else ("left out", "lost")
+    _note(findings, "no run time", n, "jobs that ran for 0 s or for an unknown time", *become)
     return log.with_columns(run_s=pl.when(has_run).then("run_s").otherwise(1)) if is_kept else log.filter(has_run)
 
 
-def _with_processors(log: pl.DataFrame, p: TraceConventions, findings: list[TraceFinding]) -> pl.DataFrame:
+def _with_processors(log: pl.DataFrame, processors: Processors, findings: list[TraceFinding]) -> pl.DataFrame:
     names = {"requested": "requested_cores", "allocated": "cores"}
-    wanted = names.pop(p.processors)
+    wanted = names.pop(processors)
     ((other_word, other),) = names.items()
     n_missing, n_none = log.select(
         (pl.col(wanted).is_null() & pl.col(other).is_not_null()).sum(),
         (pl.col(wanted).is_null() & pl.col(other).is_null()).sum().alias("none"),
     ).row(0)
-    _note(findings, f"no {p.processors} processors", n_missing,
-          f"jobs without a number of {p.processors} processors", f"taken at the {other_word} ones")  # fmt: skip
-    _note(findings, "no processors", n_none, "jobs without any number of processors", "left out")
+    reason, done = f"jobs without a number of {processors} processors", f"taken at the {other_word} ones"
+    _note(findings, f"no {processors} processors", n_missing, reason, done, "guessed")
+    _note(findings, "no processors", n_none, "jobs without any number of processors", "left out", "lost")
     n_others = log.select((pl.col(wanted) != pl.col(other)).sum()).item()
     _note(findings, OTHER_PROCESSORS, n_others, "jobs that were given other processors than they requested",
-          f"replayed with the {p.processors} ones")  # fmt: skip
+          f"replayed with the {processors} ones")  # fmt: skip
     needed = log.with_columns(needed=pl.coalesce(wanted, other))
     return needed.filter(pl.col("needed").is_not_null()) if n_none else needed
 
@@ -208,8 +272,8 @@ def _with_request(log: pl.DataFrame, p: TraceConventions, findings: list[TraceFi
     has_request = pl.col("requested_s").fill_null(0) > 0
     is_dropped = p.no_request == "drop"
     n = log.height - log.select(has_request.sum()).item()
-    done = "left out" if is_dropped else "planned as long as they ran"
-    _note(findings, "no requested time", n, "jobs without a requested time", done)
+    become: tuple[str, Part] = ("left out", "lost") if is_dropped else ("planned as long as they ran", "guessed")
+    _note(findings, "no requested time", n, "jobs without a requested time", *become)
     if is_dropped:
         return log.filter(has_request)
     return log.with_columns(requested_s=pl.when(has_request).then("requested_s").otherwise("run_s"))

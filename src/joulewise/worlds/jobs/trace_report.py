@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from joulewise.model.arrays import Bools
-from joulewise.worlds.jobs.logs import LogAbout
+from joulewise.worlds.jobs.logs import SCHEMA, LogAbout
 from joulewise.worlds.jobs.trace_files import TraceTable
 from joulewise.worlds.jobs.trace_jobs import (
     COLUMNS,
@@ -31,6 +31,8 @@ _END_OF_CALENDAR_S = 253_402_300_800
 class TraceReport:
     """A log in figures. `n_jobs` can be replayed under the usual conventions, of `n_logged` in the file, and fit there.
 
+    `read` says of how many jobs the log tells what stands in each column, and `findings` what was changed or guessed,
+    and what is lost.
     `load_percent` is what they need of the log's own machine from the first submission to the last; None where the
     size of that is not known.
     """
@@ -44,6 +46,7 @@ class TraceReport:
     first_s: int
     span_s: int
     load_percent: float | None
+    read: dict[str, int]
     findings: tuple[TraceFinding, ...]
 
     @property
@@ -69,6 +72,7 @@ def report_on(path: Path, table: TraceTable) -> TraceReport:
         .collect(engine="streaming")
         .row(0)
     )
+    read = jobs.select(pl.col(*SCHEMA).count()).collect(engine="streaming").row(0, named=True)
     cores, work_core_s, n_jobs = table.about.cores or table.about.nodes, 0.0, 0
     findings: dict[str, TraceFinding] = {}
     for part in _parts(jobs, n_logged):
@@ -80,9 +84,9 @@ def report_on(path: Path, table: TraceTable) -> TraceReport:
             n_jobs += int(fits.sum())
             work_core_s += float((kept.run_s * kept.cores)[fits].sum())
     load = 100 * work_core_s / (cores * span_s) if cores and span_s else None
-    everything = (*findings_of_reading(table), *_of_header(table.about, n_logged), *findings.values())
+    everything = (*findings_of_reading(table), *_of_log(table.about, n_logged), *findings.values())
     return TraceReport(
-        table.source, table.about, n_logged, n_jobs, n_users, n_queues, first_s, span_s, load, everything
+        table.source, table.about, n_logged, n_jobs, n_users, n_queues, first_s, span_s, load, read, everything
     )
 
 
@@ -91,17 +95,35 @@ def _parts(jobs: pl.LazyFrame, n: int) -> Iterator[pl.DataFrame]:
         yield jobs.slice(first, _ROWS_AT_ONCE).select(COLUMNS).collect()
 
 
-def _of_header(about: LogAbout, n: int) -> list[TraceFinding]:
-    n_missing = (about.records or n) - n
-    reason = f"jobs of the {about.records or n:,} that the header counts are not in the log"
-    return [TraceFinding("not in the log", n_missing, reason, "nothing is known of them")] if n_missing > 0 else []
+def _of_log(about: LogAbout, n: int) -> list[TraceFinding]:
+    """What a log says of itself that its jobs do not bear out, what it does not say, and what in it is not read."""
+    n_records = about.records or n
+    is_local = about.start_unix_s is not None and about.clock != "UTC"
+    findings = [
+        TraceFinding(
+            "not in the log", n_records - n, f"jobs of the {n_records:,} that the header counts are not in the log",
+            "nothing is known of them", "lost",
+        ),
+        TraceFinding(
+            "unread column", len(about.unread), f"columns of the log: {', '.join(about.unread)}", "not read", "lost"
+        ),
+        TraceFinding(
+            "no size", 0 if about.cores else about.nodes or 0,
+            "nodes of a machine of which the processors are not told", "taken as one processor each", "guessed",
+        ),
+        TraceFinding(
+            "no known zone", n * is_local, "jobs with times of a clock in no known zone",
+            "taken as if it were never changed: from summer to winter they may be an hour apart", "guessed",
+        ),
+    ]  # fmt: skip
+    return [finding for finding in findings if finding.n > 0]
 
 
 def _of_machine(is_too_large: Bools, log: pl.DataFrame) -> list[TraceFinding]:
     n_following = log.height - log["after_job"].null_count()
     findings = [
         TraceFinding(
-            "too large", int(is_too_large.sum()), "jobs larger than the log's own machine", "impossible on it"
+            "too large", int(is_too_large.sum()), "jobs larger than the log's own machine", "impossible on it", "lost"
         ),
         TraceFinding(
             "follows another job",

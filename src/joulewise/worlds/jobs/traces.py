@@ -113,7 +113,7 @@ def load_trace(p: TraceParameters, system: ClusterSystem | None = None, folder: 
     if not fits.all():
         largest, n = int(jobs.cores[~fits].max()), int((~fits).sum())
         reason = f"jobs that no cluster allowed to them is large enough for (the largest needs {largest:,} processors)"
-        findings.append(TraceFinding("too large", n, reason, "reported as impossible, they never start"))
+        findings.append(TraceFinding("too large", n, reason, "reported as impossible, they never start", "lost"))
     followed = dependencies_of(jobs, fits, findings) if p.dependencies == "replay" else None
     after, think_s = followed or (None, None)
     made = Jobs(_work(ruled, p), after, think_s, labels_of(jobs.log))
