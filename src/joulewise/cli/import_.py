@@ -120,33 +120,3 @@ def _check_place(path: Path) -> None:
         raise InputError(Problem(str(path), "found a folder", "must be a file", "name one with --out"))
     if not path.parent.is_dir():
         raise InputError(Problem(str(path.parent), "there is no such folder", advice="make it, or name another file"))
-<<<<<<< HEAD
-
-
-def _facts(report: TraceReport) -> list[dict[str, str]]:
-    about = report.about
-    size = [count(n, what) for n, what in ((about.nodes, "node"), (about.cores, "processor")) if n]
-    load = "" if report.load_percent is None else f"{report.load_percent:.1f} % of the machine"
-    facts = {
-        "format": about.form,
-        "machine": ", ".join(filter(None, [about.name, *size])) or "not told",
-        "first submitted": f"{report.first_at} {about.clock}" if report.first_at else "at an unknown instant",
-        "submitted within": duration(report.span_s),
-        "users and queues": f"{report.n_users:,} and {report.n_queues:,}",
-        "can be replayed": f"{report.n_jobs:,}" + (f", which need {load}" if load else ""),
-        "acknowledge": about.acknowledge,
-    }
-    return [{"what": what, "how much": said} for what, said in facts.items() if said]
-
-
-def _as_json(report: TraceReport, path: Path) -> dict[str, Any]:
-    about = {name: value for name, value in vars(report.about).items() if name != "comments"}
-    findings = [found._asdict() for found in report.findings]
-    return {**vars(report), "about": about, "findings": findings, "first_at": report.first_at, "file": str(path)}
-=======
-    if path.exists() and (path.resolve() == log.resolve() or not holds_jobs(path)):
-        raise InputError(Problem(str(path), "is there already, and no import", advice=_ANOTHER))
-    page = page_of(path)
-    if page.exists() and not is_import_page(page):
-        raise InputError(Problem(str(page), "is there already, and no page on an import", advice=_ANOTHER))
->>>>>>> logs
