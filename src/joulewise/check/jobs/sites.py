@@ -75,7 +75,8 @@ def _licences_suffice(case: JobCase) -> Iterator[str]:
     for i, name in enumerate(site.licences):
         needs = demands.licences[demands.of_job[job], i]
         for at in _too_much(case, job, everywhere, needs, np.full(job.size, site.n_licences[i])):
-            yield f"licence {name}: found more in use at {_start(case, job[at])} than the {site.n_licences[i]} there are"
+            has = site.n_licences[i]
+            yield f"licence {name}: found more in use at {_start(case, job[at])} than the {has} that there are"
 
 
 def _start(case: JobCase, job: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,8 @@ from joulewise.worlds.jobs.clusters import ClusterParameters, generate_clusters
 from joulewise.worlds.jobs.lublin import LublinParameters, generate_lublin
 from joulewise.worlds.jobs.node_outages import NodeOutageParameters
 from joulewise.worlds.jobs.parallel_day import ParallelDayParameters, generate_parallel_day
+from joulewise.worlds.jobs.sites.site import Site as SiteTables
+from joulewise.worlds.jobs.sites.site_file import read_site
 from joulewise.worlds.jobs.tables import JobTable, check_jobs_table, read_jobs
 from joulewise.worlds.jobs.traces import TraceParameters, load_trace
 from joulewise.worlds.outages import failure_problems
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from joulewise.worlds.jobs.traces import Trace
 
 SCHEDULER = "scheduler"
-CLUSTERS, CLUSTER_TABLES, AS_LOGGED = "clusters", "cluster tables", "as-logged"
+CLUSTERS, CLUSTER_TABLES, SITE, AS_LOGGED = "clusters", "cluster tables", "site", "as-logged"
 PARALLEL_DAY, LUBLIN, TRACE, JOB_TABLE = "parallel-day", "lublin", "trace", "job table"
 
 _LINE_BYTES, _PACKED_LINE_BYTES = 70, 13
@@ -37,6 +39,16 @@ _LINE_BYTES, _PACKED_LINE_BYTES = 70, 13
 @dataclass(frozen=True, kw_only=True)
 class LoggedParameters(NodeOutageParameters):
     """The machine that a trace is of, as its log describes it."""
+
+    def __post_init__(self) -> None:
+        raise_if_any(failure_problems(self))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SiteParameters(NodeOutageParameters):
+    """A site of which a file tells; its jobs come from a log."""
+
+    site: str = field(metadata={"help": "file of the site: its nodes, partitions and licences", "file": True})
 
     def __post_init__(self) -> None:
         raise_if_any(failure_problems(self))
@@ -54,31 +66,43 @@ def _tabled_clusters(tables: ClusterTables, draw: Draw) -> ClusterSystem:
     return read_clusters(tables, draw.folder)
 
 
+def _described_site(parameters: SiteParameters, draw: Draw) -> SiteTables:
+    return read_site(parameters.site, draw.folder)
+
+
 def _as_logged(_parameters: LoggedParameters, _draw: Draw) -> None:
     """Nothing yet: the log says it."""
 
 
 def _parallel_day(
-    parameters: ParallelDayParameters, system: ClusterSystem | None, draw: Draw
+    parameters: ParallelDayParameters, system: ClusterSystem | SiteTables | None, draw: Draw
 ) -> tuple[ClusterSystem, Jobs]:
     found = _given(system, PARALLEL_DAY)
     return found, generate_parallel_day(parameters, found, draw.seed, draw.trial)
 
 
-def _lublin(parameters: LublinParameters, system: ClusterSystem | None, draw: Draw) -> tuple[ClusterSystem, Jobs]:
+def _lublin(
+    parameters: LublinParameters, system: ClusterSystem | SiteTables | None, draw: Draw
+) -> tuple[ClusterSystem, Jobs]:
     return generate_lublin(parameters, _given(system, LUBLIN), draw.seed, draw.trial)
 
 
-def _tabled_jobs(table: JobTable, system: ClusterSystem | None, draw: Draw) -> tuple[ClusterSystem, Jobs]:
+def _tabled_jobs(table: JobTable, system: ClusterSystem | SiteTables | None, draw: Draw) -> tuple[ClusterSystem, Jobs]:
     return read_jobs(table, _given(system, JOB_TABLE), draw.folder)
 
 
-def _trace(parameters: TraceParameters, system: ClusterSystem | None, draw: Draw) -> Trace:
+def _trace(parameters: TraceParameters, system: ClusterSystem | SiteTables | None, draw: Draw) -> Trace:
     return load_trace(parameters, system, draw.folder)
 
 
-def _given(system: ClusterSystem | None, workload: str) -> ClusterSystem:
-    """The clusters; InputError where only a log could tell what they are."""
+def _given(system: ClusterSystem | SiteTables | None, workload: str) -> ClusterSystem:
+    """The clusters; InputError where only a log could tell what they are, or what its jobs ask of a site."""
+    if isinstance(system, SiteTables):
+        found, allowed = (
+            f"found a site for the workload {workload!r}",
+            "only the jobs of a log say what they ask of one",
+        )
+        raise InputError(Problem("system.site", found, allowed, 'give trace = "jobs.parquet" in [workload]'))
     if system is None:
         found = f"found none, or {AS_LOGGED!r}, for the workload {workload!r}"
         advice = f'give generator = "{CLUSTERS}", or clusters = "clusters.csv"'
@@ -123,6 +147,14 @@ JOB_SYSTEMS = (
         _tabled_clusters,
         is_random=_fails,
         table="clusters",
+    ),
+    Source(
+        SITE,
+        "nodes of several resources that jobs share, in partitions, from the file of a site",
+        SiteParameters,
+        _described_site,
+        is_random=_fails,
+        table="site",
     ),
     Source(
         AS_LOGGED,

@@ -41,7 +41,8 @@ def build_scene(parts: WorldParts, made: Any, draw: Draw) -> Scene:
     raise_if_any(_limit_problems(supply, found))
     until_s = last_failure_s(jobs.work.end_s, float(jobs.work.arrival_s[-1]))
     outages = node_outages(parts.system.parameters, found.clusters, until_s, draw.seed, draw.trial, draw.folder)
-    return Scene(JobWorld(found.clusters, found.types, jobs, supply, outages), found.traits, trace)
+    site = trace.site if trace else None
+    return Scene(JobWorld(found.clusters, found.types, jobs, supply, outages, site), found.traits, trace)
 
 
 def _limit_problems(supply: Supply, system: ClusterSystem) -> Iterator[Problem]:

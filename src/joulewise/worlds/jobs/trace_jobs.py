@@ -21,7 +21,8 @@ LABELS = ("user", "group", "queue", "partition")
 
 COLUMNS = (
     "job_id", "submit_s", "eligible_s", "wait_s", "run_s", "requested_s", "cores", "requested_cores",
-    "requested_memory_kb", "gpus", "requested_gpus", "licences", "features", "energy_j", *LABELS, "cluster",
+    "nodes", "requested_nodes", "requested_memory_kb", "gpus", "requested_gpus", "gpu_kind", "requested_gpu_kind",
+    "licences", "features", "energy_j", *LABELS, "cluster",
     "reservation", "after_job", "think_s",
 )  # fmt: skip
 """The columns of a trace that are replayed."""
@@ -94,6 +95,9 @@ NOT_REPLAYED = {
     ),
 }
 """What a log tells of jobs and clusters of a study lack: by key which jobs, what they are, and what becomes of them."""
+
+ASKED_OF_NODES = ("asks for GPUs", "asks for memory", "asks for licences", "asks for features")
+"""Those of them that a site has."""
 
 
 class TraceFinding(NamedTuple):

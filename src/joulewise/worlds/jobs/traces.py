@@ -13,15 +13,20 @@ import polars as pl
 
 from joulewise.errors import InputError, Problem, as_written, raise_if_any
 from joulewise.model import Workload
-from joulewise.model.arrays import Counts, Floats
+from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.clusters import Clusters, ClusterSystem, JobTypes
 from joulewise.model.jobs import Jobs
+from joulewise.model.site import Site
 from joulewise.units import count
 from joulewise.worlds.jobs.logs import LogAbout
 from joulewise.worlds.jobs.ruled import RuledJobs
 from joulewise.worlds.jobs.rules import read_rules
+from joulewise.worlds.jobs.sites.demands import demands_on
+from joulewise.worlds.jobs.sites.ground import clusters_of, not_replayed, site_of, with_partitions
+from joulewise.worlds.jobs.sites.site import Site as SiteTables
 from joulewise.worlds.jobs.trace_files import TraceTable, read_trace_table
 from joulewise.worlds.jobs.trace_jobs import (
+    ASKED_OF_NODES,
     COLUMNS,
     TraceConventions,
     TraceFinding,
@@ -31,11 +36,13 @@ from joulewise.worlds.jobs.trace_jobs import (
     findings_of_reading,
     jobs_to_replay,
     labels_of,
+    processors_of,
 )
 from joulewise.worlds.parameters import broken_rules, explained, is_positive
 
 _ONE_MACHINE = "machine"
 _ROUNDING = 1e-12
+_TOO_LARGE = "jobs that no cluster allowed to them is large enough for"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,10 +88,11 @@ class Trace(NamedTuple):
     cores: Counts
     about: LogAbout
     findings: tuple[TraceFinding, ...]
+    site: Site | None = None
 
 
 def read_trace(
-    parameters: TraceParameters, system: ClusterSystem | None = None, folder: Path = Path()
+    parameters: TraceParameters, system: ClusterSystem | SiteTables | None = None, folder: Path = Path()
 ) -> tuple[ClusterSystem, Jobs]:
     """The jobs of a trace with a type for each, on the given clusters or else on the log's own machine.
 
@@ -94,31 +102,48 @@ def read_trace(
     return trace.system, trace.jobs
 
 
-def load_trace(p: TraceParameters, system: ClusterSystem | None = None, folder: Path = Path()) -> Trace:
+def load_trace(p: TraceParameters, system: ClusterSystem | SiteTables | None = None, folder: Path = Path()) -> Trace:
     """What `read_trace` gives, with what the log calls its jobs and everything that was odd in it."""
     table = read_trace_table(p.trace, folder, COLUMNS)
     findings = findings_of_reading(table)
     jobs, more = jobs_to_replay(table, p)
     table = replace(table, jobs=table.jobs.clear())  # two copies of a long log would be in memory
-    findings += more
     if jobs is None:
-        raise _nothing_left(p, findings)
+        raise _nothing_left(p, findings + more)
     if system is not None:
         raise_if_any(_spare(p))
-    clusters = own_machine(p, table, jobs) if system is None else system.clusters
+    tables = with_partitions(system) if isinstance(system, SiteTables) else None
+    findings += more if tables is None else [finding for finding in more if finding.key not in ASKED_OF_NODES]
+    site = None if tables is None else site_of(tables)
+    clusters = _clusters(p, table, jobs, system)
     ruled = RuledJobs.of(jobs, clusters, read_rules(p.rules, folder))
     findings += ruled.findings
-    types = _types(ruled, np.array(p.power_fractions[: p.pstates]))
+    fits, demands = np.ones(jobs.cores.size, np.bool_), None
+    if tables is not None and site is not None:
+        demands = demands_on(tables, site, jobs, processors_of(table.about, p), findings)
+        findings += not_replayed(tables)
+        fits = demands.fits(site)[demands.of_job]
+    types = _types(ruled, np.array(p.power_fractions[: p.pstates]), fits)
     fits = np.diff(types.first) > 0
     if not fits.all():
         largest, n = int(jobs.cores[~fits].max()), int((~fits).sum())
-        reason = f"jobs that no cluster allowed to them is large enough for (the largest needs {largest:,} processors)"
+        what = "jobs that no nodes allowed to them have room for" if tables else _TOO_LARGE
+        reason = f"{what} (the largest needs {largest:,} processors)"
         findings.append(TraceFinding("too large", n, reason, "reported as impossible, they never start", "lost"))
     followed = dependencies_of(jobs, fits, findings) if p.dependencies == "replay" else None
     after, think_s = followed or (None, None)
-    made = Jobs(_work(ruled, p), after, think_s, labels_of(jobs.log))
+    made = Jobs(_work(ruled, p), after, think_s, labels_of(jobs.log), demands)
     replayed = ClusterSystem(clusters, types)
-    return Trace(replayed, made, jobs.log["job_id"], jobs.requested_s, jobs.cores, table.about, tuple(findings))
+    return Trace(replayed, made, jobs.log["job_id"], jobs.requested_s, jobs.cores, table.about, tuple(findings), site)
+
+
+def _clusters(
+    p: TraceParameters, table: TraceTable, jobs: TraceJobs, system: ClusterSystem | SiteTables | None
+) -> Clusters:
+    """The clusters that jobs come to; those of a site are one, of its processors."""
+    if isinstance(system, SiteTables):
+        return clusters_of(system)
+    return own_machine(p, table, jobs) if system is None else system.clusters
 
 
 def own_machine(p: TraceParameters, table: TraceTable, jobs: TraceJobs) -> Clusters:
@@ -179,12 +204,12 @@ def _no_size(p: TraceParameters, table: TraceTable, jobs: TraceJobs, sizes: dict
     return InputError(Problem(table.source, found, advice=advice))
 
 
-def _types(ruled: RuledJobs, fractions: Floats) -> JobTypes:
+def _types(ruled: RuledJobs, fractions: Floats, may_start: Bools) -> JobTypes:
     """A type for each job, with an option for each cluster that it may use and each P-state."""
     jobs, clusters = ruled.jobs, ruled.clusters
     every = range(clusters.n_clusters)
     nodes = -(-jobs.cores[:, None] // clusters.cores_per_node)
-    fits = (nodes <= clusters.n_nodes) & ruled.may_run()
+    fits = (nodes <= clusters.n_nodes) & ruled.may_run() & may_start[:, None]
     speed = np.stack([ruled.speed(cluster) for cluster in every], axis=1)
     power_w = np.stack([ruled.power_w(cluster, nodes[:, cluster]) for cluster in every], axis=1)
     job, cluster, pstate = np.nonzero(np.broadcast_to(fits[:, :, None], (*fits.shape, fractions.size)))

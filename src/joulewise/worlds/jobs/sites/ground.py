@@ -1,0 +1,109 @@
+"""From a described site to what jobs can be placed on: whole numbers of resources on nodes, by group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from joulewise.model.arrays import Counts
+from joulewise.model.clusters import Clusters
+from joulewise.model.site import ANY_NUMBER, Site
+from joulewise.worlds.jobs.sites.site import CORES, GPUS, MEMORY_MIB, Account, NodeGroup, Partition, Qos, Reservation
+from joulewise.worlds.jobs.sites.site import Site as SiteTables
+from joulewise.worlds.jobs.trace_jobs import TraceFinding
+
+OF_A_GPU = 1000
+"""GPUs are counted in thousandths, as jobs may ask for a part of one."""
+
+_MOST_NAMES = 6
+
+
+def site_of(tables: SiteTables) -> Site:
+    """The site for jobs to be placed on."""
+    groups, partitions = tables.nodes, tables.partitions
+    names = resources_of(tables)
+    return Site(
+        names,
+        tuple(group.name for group in groups),
+        _counts([group.count for group in groups]),
+        _counts([[_has(tables, group, name) for name in names] for group in groups]),
+        _counts([group.weight for group in groups]),
+        tuple(partition.name for partition in partitions),
+        np.array([[group.name in partition.nodes for group in groups] for partition in partitions]),
+        _counts([partition.tier for partition in partitions]),
+        np.array([partition.sharing == "exclusive" for partition in partitions]),
+        tuple(licence.name for licence in tables.licences),
+        _counts([licence.count for licence in tables.licences]),
+    )
+
+
+def with_partitions(tables: SiteTables) -> SiteTables:
+    """A site with partitions: where it has none, one of all its nodes, which jobs share."""
+    if tables.partitions:
+        return tables
+    everything = Partition(name="all", nodes=tuple(group.name for group in tables.nodes), default=True)
+    return replace(tables, partitions=(everything,))
+
+
+def clusters_of(tables: SiteTables) -> Clusters:
+    """The processors of a site as one cluster."""
+    n_cores = sum(group.count * group.cores for group in tables.nodes)
+    return Clusters((tables.name,), np.array([n_cores]), np.array([1]), np.array([1]))
+
+
+def resources_of(tables: SiteTables) -> tuple[str, ...]:
+    """What is counted on nodes: processors, memory, GPUs, kinds of GPUs where nodes have several, and other things.
+
+    A partition that may use a part of each node alone has its processors counted once more.
+    """
+    mixed = dict.fromkeys(kind for group in tables.nodes if len(group.gpus) > 1 for kind in group.gpus)
+    others = dict.fromkeys(name for group in tables.nodes for name in group.other)
+    capped = (capped_cores(partition) for partition in tables.partitions if partition.max_cores_per_node is not None)
+    return (CORES, MEMORY_MIB, GPUS, *mixed, *others, *capped)
+
+
+def capped_cores(partition: Partition) -> str:
+    """The resource that counts what the jobs of a partition have of a node."""
+    return f"{CORES} of {partition.name}"
+
+
+def _has(tables: SiteTables, group: NodeGroup, name: str) -> int:
+    """What a node of a group has of a resource."""
+    caps = {capped_cores(each): each.max_cores_per_node or 0 for each in tables.partitions}
+    if name in caps:
+        return min(caps[name], group.cores)
+    has = {
+        CORES: group.cores,
+        MEMORY_MIB: ANY_NUMBER if group.memory_mib is None else group.memory_mib,
+        GPUS: OF_A_GPU * sum(group.gpus.values()),
+    }
+    return has.get(name, OF_A_GPU * group.gpus.get(name, 0) or group.other.get(name, 0))
+
+
+def _counts(values: object) -> Counts:
+    return np.array(values, np.int64)
+
+
+def not_replayed(tables: SiteTables) -> list[TraceFinding]:
+    """What a site has that its jobs are not held to, one finding for each."""
+    named: dict[str, Sequence[Qos | Account | Reservation]] = {
+        "qualities of service": tables.qos,
+        "accounts": tables.accounts,
+        "reservations": tables.reservations,
+    }
+    found = [(what, [each.name for each in rows]) for what, rows in named.items() if rows]
+    for key in ("qos", "accounts", "qos_of_jobs", "preemption"):
+        names = [each.name for each in tables.partitions if getattr(each, key)]
+        found += [(f"partitions with {key}", names)] if names else []
+    found += [("settings of Slurm", list(tables.slurm))] if tables.slurm else []
+    return [
+        TraceFinding(f"not replayed: {what}", len(names), f"{what} of the site ({_few(names)})", "not replayed", "lost")
+        for what, names in found
+    ]
+
+
+def _few(names: list[str]) -> str:
+    """The first of some names."""
+    return ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")
