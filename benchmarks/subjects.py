@@ -15,6 +15,7 @@ from benchmarks.measure import Case, Subject
 SUBJECTS = {
     "manager": "benchmarks.manager",
     "cluster": "benchmarks.cluster",
+    "sites": "benchmarks.sites",
     "day": "benchmarks.day",
     "bag": "benchmarks.bag",
     "facility": "benchmarks.facility",

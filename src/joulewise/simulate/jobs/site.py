@@ -41,6 +41,7 @@ _run_site: Any = run_site
 _BEFORE_ALL_S = -1.0
 _WHOLE = 2**32
 """What all of a resource of a node counts where leftovers are compared."""
+_RING = 256
 MOST_PIECES = 200_000_000
 """Room for this many is about 3 GB of addresses; memory is what is in use at a time."""
 
@@ -115,9 +116,10 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
             np.empty((n_held, n_resources), np.int64), _ints(n_held), np.full(n_places, NOWHERE), _ints(n_held),
             _ints(n_held),
         ),
-        Choice(np.empty((n_places, n_resources), np.int64), _ints(n_places), _zero(), _ints(n_places), _ints(n_places)),
+        Choice(_zero(), np.zeros(n_places, np.int64), _zero(), _ints(n_places),
+               np.empty((n_places, n_resources), np.int64), _ints(n_places), _zero(), _ints(n_places), _ints(n_places)),
         Waiting(_zero(), _ints(n), np.zeros(n), np.full(n, np.inf), _zero(), _ints(n)),
-        Tried(_zero() + 1, _zero() + 1, by_class, by_class.copy(), np.zeros(demands.n_classes)),
+        Tried(_zero(), _ints(_RING), _zero() + 1, by_class - 1, by_class, np.zeros(demands.n_classes)),
         Partitions(np.zeros(len(site.partitions), np.int64), np.zeros(len(site.partitions), np.bool_)),
         np.full(n, np.nan),
     )  # fmt: skip
@@ -133,7 +135,9 @@ def _ground(site: Site) -> Ground:
     capacity[counted, 0] = site.n_nodes[counted]
     group = np.repeat(np.arange(site.n_groups), n_places)
     rank = np.unique(site.weight, return_inverse=True)[1].astype(np.int64)
-    return Ground(first, group, capacity[group], rank, _WHOLE // np.maximum(capacity, 1), site.n_licences.copy())
+    worth = _WHOLE // np.maximum(capacity, 1)
+    spare = (capacity * worth).sum(axis=1)
+    return Ground(first, group, capacity[group], spare[group], rank, worth, site.n_licences.copy())
 
 
 def _asks(site: Site, demands: Demands) -> Asks:

@@ -13,9 +13,10 @@ from joulewise.kernels.jobs.sites.fitting import (
     fits_now,
     forget_held,
     has_licences,
+    has_room_where_some_left,
     hold,
-    take,
     take_from_held,
+    take_now,
 )
 from joulewise.kernels.jobs.sites.layout import NOWHERE
 
@@ -75,7 +76,10 @@ def _change_free(run, i, sign):
     k = run.asks.of_job[i]
     for p in range(run.pieces.first[i], run.pieces.first[i] + run.pieces.n[i]):
         q = run.pieces.place[p]
-        take(run, run.ground.free, q, k, q, sign * run.pieces.n_pieces[p])
+        take_now(run, k, q, sign * run.pieces.n_pieces[p])
+        if sign < 0:
+            run.tried.left[run.tried.n_ended[0] % run.tried.left.size] = q
+            run.tried.n_ended[0] += 1
     for lic in range(run.ground.licences.size):
         run.ground.licences[lic] -= sign * run.asks.licences[k, lic]
     if not run.rules.is_by_arrival:
@@ -102,7 +106,6 @@ def _end_all(run, now_s):
             _expect(run.later, j, max(run.coming.arrival_s[j], now_s + run.coming.think_s[j]))
             j = run.coming.next_follower[j]
         n += 1
-    run.tried.free_epoch[0] += n > 0
     return n > 0
 
 
@@ -153,19 +156,27 @@ def _start(run, i, now_s):
 def _start_if_it_fits(run, i, now_s):
     """Let a waiting job start if it fits beside all that runs and is held ahead; whether it did."""
     k, tried, planned_s = run.asks.of_job[i], run.tried, run.coming.planned_s[i]
-    if tried.at_epoch[k] == tried.free_epoch[0]:
+    if tried.after[k] == tried.n_ended[0]:
+        return False
+    if tried.after[k] >= 0 and run.asks.units[k] == 1 and not has_room_where_some_left(run, k):
+        tried.after[k] = tried.n_ended[0]
         return False
     if tried.at_look[k] == tried.look[0] and planned_s >= tried.planned_s[k]:
         return False
-    if not could_fit(run, k):
-        tried.at_epoch[k] = tried.free_epoch[0]
-        return False
-    for d in range(run.waiting.n_due[0]):
-        hold(run, run.waiting.due[d], now_s)
-    run.waiting.n_due[0] = 0
+    is_alone = run.waiting.n_due[0] == 0 and run.held.size[0] == 0
+    if not is_alone:
+        if not could_fit(run, k):
+            tried.after[k] = tried.n_ended[0]
+            return False
+        for d in range(run.waiting.n_due[0]):
+            hold(run, run.waiting.due[d], now_s)
+        run.waiting.n_due[0] = 0
     if not fits_now(run, k, now_s, now_s + planned_s):
-        tried.at_look[k] = tried.look[0]
-        tried.planned_s[k] = planned_s
+        if is_alone:
+            tried.after[k] = tried.n_ended[0]
+        else:
+            tried.at_look[k] = tried.look[0]
+            tried.planned_s[k] = planned_s
         return False
     _start(run, i, now_s)
     return True

@@ -7,6 +7,8 @@ import math
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.jobs.sites.layout import NOWHERE
 
+_NO_LIMIT = 2**62
+
 
 @inlined
 def _pieces_in(free, at, need, k, g, most):
@@ -62,15 +64,53 @@ def could_fit(run, k):
 @shared
 def fits_now(run, k, now_s, until_s):
     """Whether a class fits from now on for a time beside all that is held ahead; if so the places are chosen."""
-    total = 0
-    for g in range(run.ground.rank.size):
-        if run.asks.gives[k, g] > 0:
-            for q in range(run.ground.first[g], run.ground.first[g + 1]):
-                run.choice.units[q] = _units_beside(run, run.ground.free, q, k, g, now_s, until_s)
-                total += run.choice.units[q]
-    if total < run.asks.units[k]:
+    if run.asks.units[k] == 1:
+        return _choose_one(run, k, now_s, until_s)
+    if _come_near(run, k, run.ground.free, now_s, until_s) < run.asks.units[k]:
         return False
     _choose(run, k, run.ground.free)
+    return True
+
+
+@inlined
+def _choose_one(run, k, now_s, until_s):
+    """Choose the place for one piece of a class as `_choose` does; whether there is one."""
+    ground, choice = run.ground, run.choice
+    best, best_rank, least = NOWHERE, 0, 0
+    for g in range(ground.rank.size):
+        if run.asks.gives[k, g] > 0 and (best == NOWHERE or ground.rank[g] <= best_rank):
+            if best == NOWHERE or ground.rank[g] < best_rank:
+                least = _NO_LIMIT
+            for q in range(ground.first[g], ground.first[g + 1]):
+                spare = ground.spare[q] if run.rules.packs else 0
+                if spare < least and _has_room(run, q, k, g):
+                    h = run.held.at_place[q]
+                    if h == NOWHERE or _units_beside(run, ground.free, q, k, g, now_s, until_s) > 0:
+                        best, best_rank, least = q, ground.rank[g], spare
+    choice.place[0], choice.n_pieces[0], choice.n[0] = best, 1, 1
+    return best != NOWHERE
+
+
+@shared
+def has_room_where_some_left(run, k):
+    """Whether a class of one piece, which did not fit before, may fit where pieces have ended since."""
+    n, left = run.tried.n_ended[0], run.tried.left
+    if n - run.tried.after[k] > left.size:
+        return True
+    for at in range(run.tried.after[k], n):
+        q = left[at % left.size]
+        g = run.ground.group[q]
+        if run.asks.gives[k, g] > 0 and _has_room(run, q, k, g):
+            return True
+    return False
+
+
+@inlined
+def _has_room(run, q, k, g):
+    """Whether a piece of a class fits into what is free at a place."""
+    for r in range(run.ground.free.shape[1]):
+        if run.ground.free[q, r] < run.asks.need[k, g, r]:
+            return False
     return True
 
 
@@ -86,26 +126,69 @@ def _left_over(run, free, q, g):
 
 @shared
 def _choose(run, k, free):
-    """Choose places for a class among those that give units: of lowest rank, then with least free, then the first."""
-    choice, wanted = run.choice, run.asks.units[k]
+    """Choose places for a class among those near, of which some give units: of lowest rank, then with least free."""
+    ground, choice, wanted = run.ground, run.choice, run.asks.units[k]
     choice.n[0] = 0
     while wanted > 0:
-        best, best_g, best_score = NOWHERE, NOWHERE, 0
-        for g in range(run.ground.rank.size):
-            if run.asks.gives[k, g] > 0 and (best == NOWHERE or run.ground.rank[g] <= run.ground.rank[best_g]):
-                for q in range(run.ground.first[g], run.ground.first[g + 1]):
-                    if choice.units[q] > 0:
-                        score = _left_over(run, free, q, g)
-                        is_lower = best == NOWHERE or run.ground.rank[g] < run.ground.rank[best_g]
-                        if is_lower or score < best_score:
-                            best, best_g, best_score = q, g, score
-        gives = run.asks.gives[k, best_g]
+        best, best_rank, least = NOWHERE, 0, 0
+        for at in range(choice.n_near[0]):
+            q = choice.near[at]
+            if choice.units[q] > 0:
+                g = ground.group[q]
+                score = _left_over(run, free, q, g)
+                if _is_better(ground.rank[g], score, q, best_rank, least, best):
+                    best, best_rank, least = q, ground.rank[g], score
+        gives = run.asks.gives[k, ground.group[best]]
         taken = min(choice.units[best] // gives, -(-wanted // gives))
         choice.units[best] = 0
         choice.place[choice.n[0]] = best
         choice.n_pieces[choice.n[0]] = taken
         choice.n[0] += 1
         wanted -= taken * gives
+
+
+@inlined
+def _is_better(rank, score, q, best_rank, least, best):
+    """Whether a place is better than the best so far: of a lower rank, with less free, or before it."""
+    if best == NOWHERE or rank != best_rank:
+        return best == NOWHERE or rank < best_rank
+    return score < least or (score == least and q < best)
+
+
+@inlined
+def _come_near(run, k, free, from_s, until_s):
+    """Look at all places where a class may run; how many units they give together."""
+    choice, total = run.choice, 0
+    choice.look[0] += 1
+    choice.n_near[0] = 0
+    for g in range(run.ground.rank.size):
+        if run.asks.gives[k, g] > 0:
+            for q in range(run.ground.first[g], run.ground.first[g + 1]):
+                _see(run, q)
+                choice.units[q] = _units_beside(run, free, q, k, g, from_s, until_s)
+                total += choice.units[q]
+    return total
+
+
+@inlined
+def _see(run, q):
+    """Look at a place as it is now."""
+    choice = run.choice
+    choice.seen[q] = choice.look[0]
+    choice.near[choice.n_near[0]] = q
+    choice.n_near[0] += 1
+    choice.units[q] = 0
+    for r in range(choice.free.shape[1]):
+        choice.free[q, r] = run.ground.free[q, r]
+
+
+@inlined
+def take_now(run, k, q, n):
+    """Take pieces of a class out of what is free now; negative ones are given back."""
+    take(run, run.ground.free, q, k, q, n)
+    g = run.ground.group[q]
+    for r in range(run.ground.free.shape[1]):
+        run.ground.spare[q] -= n * run.asks.need[k, g, r] * run.ground.worth[g, r]
 
 
 @inlined
@@ -177,16 +260,12 @@ def _earliest(run, i, now_s):
     Running jobs are taken to end as planned, and those past their plan at once.
     """
     k, planned_s = run.asks.of_job[i], run.coming.planned_s[i]
-    at_s, total = now_s, 0
-    n_ended, n_started, n_over = 0, 0, 0
-    for g in range(run.ground.rank.size):
-        for q in range(run.ground.first[g], run.ground.first[g + 1]):
-            run.choice.units[q] = 0
-            for r in range(run.ground.free.shape[1]):
-                run.choice.free[q, r] = run.ground.free[q, r]
-            if run.asks.gives[k, g] > 0:
-                run.choice.units[q] = _units_beside(run, run.choice.free, q, k, g, at_s, at_s + planned_s)
-                total += run.choice.units[q]
+    at_s, n_ended, n_started, n_over, total = now_s, 0, 0, 0, 0
+    if run.asks.units[k] > 1:
+        total = _come_near(run, k, run.ground.free, at_s, at_s + planned_s)
+    else:  # no place has room now, or the job would have started
+        run.choice.look[0] += 1
+        run.choice.n_near[0] = 0
     while True:
         while n_ended < run.planned.size[0] and _planned_end_s(run, n_ended) <= at_s:
             j = run.planned.job[run.planned.size[0] - 1 - n_ended]
@@ -230,18 +309,21 @@ def _change_held(run, k, h, sign, at_s, planned_s):
 
 
 @inlined
-def _change(run, k, of, q, count, at_s, planned_s):
+def _change(run, k, of, q, n, at_s, planned_s):
     """Pieces of another class are taken from what will be free at a place; how many units more a class would have."""
-    take(run, run.choice.free, q, of, q, count)
+    if run.asks.gives[k, run.ground.group[q]] == 0:
+        return 0
+    if run.choice.seen[q] != run.choice.look[0]:
+        _see(run, q)
+    take(run, run.choice.free, q, of, q, n)
     return _look_again(run, k, q, at_s, planned_s)
 
 
 @inlined
 def _look_again(run, k, q, at_s, planned_s):
-    """How many units more than before a class would have at a place."""
-    g = run.ground.group[q]
-    if run.asks.gives[k, g] == 0:
+    """How many units more than before a class would have at a place that is near."""
+    if run.choice.seen[q] != run.choice.look[0]:
         return 0
-    before = run.choice.units[q]
+    before, g = run.choice.units[q], run.ground.group[q]
     run.choice.units[q] = _units_beside(run, run.choice.free, q, k, g, at_s, at_s + planned_s)
     return run.choice.units[q] - before

@@ -18,13 +18,14 @@ class Ground(NamedTuple):
     """The places of a site: each node that jobs share is one, and so are all nodes of a group that is given as wholes.
 
     Those of group g are from `first[g]` to `first[g + 1]`; `group` tells the group of each. `free` has for each place
-    what is free now of each resource. Groups of lower `rank` come first; `worth` is what one of a resource counts where
-    leftovers are compared.
+    what is free now of each resource, and `spare` what all of that is worth: one of a resource counts `worth`. Groups
+    of lower `rank` come first.
     """
 
     first: NDArray[np.int64]
     group: NDArray[np.int64]
     free: NDArray[np.int64]
+    spare: NDArray[np.int64]
     rank: NDArray[np.int64]
     worth: NDArray[np.int64]
     licences: NDArray[np.int64]
@@ -118,8 +119,15 @@ class Held(NamedTuple):
 
 @record
 class Choice(NamedTuple):
-    """Room to choose places in: what will be free at each, how many units it could give, and the pieces chosen."""
+    """Room to choose places in: what will be free at each, how many units it could give, and the pieces chosen.
 
+    What is there of a place that was not `seen` in this `look` is of an earlier one; `n_near[0]` are, all in `near`.
+    """
+
+    look: NDArray[np.int64]
+    seen: NDArray[np.int64]
+    n_near: NDArray[np.int64]
+    near: NDArray[np.int64]
     free: NDArray[np.int64]
     units: NDArray[np.int64]
     n: NDArray[np.int64]
@@ -146,13 +154,15 @@ class Waiting(NamedTuple):
 class Tried(NamedTuple):
     """What was found not to fit, so that it need not be tried again.
 
-    A class that did not fit at the `free_epoch` (which changes when something comes free) does not fit until the next;
-    one that did not fit for `planned_s` beside what is held ahead in a `look`, fits for no longer time either.
+    A class that did not fit when `after[k]` pieces had ended (-1: never tried) does not fit until one more of the
+    `n_ended[0]` has; the last of them left the places `left`, in a ring. One that did not fit for `planned_s` beside
+    what is held ahead in a `look`, fits for no longer time either.
     """
 
-    free_epoch: NDArray[np.int64]
+    n_ended: NDArray[np.int64]
+    left: NDArray[np.int64]
     look: NDArray[np.int64]
-    at_epoch: NDArray[np.int64]
+    after: NDArray[np.int64]
     at_look: NDArray[np.int64]
     planned_s: NDArray[np.float64]
 

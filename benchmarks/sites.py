@@ -1,0 +1,129 @@
+"""Sites whose nodes jobs share: whole nodes as fast and as ever, and a large GPU cluster."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from benchmarks.cluster import trace_of
+from benchmarks.measure import Bar, Case, Subject
+from joulewise.model import UtilityShapes, Workload, constant
+from joulewise.model.arrays import Counts, Floats
+from joulewise.model.clusters import Clusters, JobTypes
+from joulewise.model.jobs import Jobs, JobWorld
+from joulewise.model.site import Demands, Site
+from joulewise.policies.jobs.table import JOB_POLICIES
+from joulewise.rng import generator
+from joulewise.simulate.jobs.run import simulate_jobs
+from joulewise.simulate.jobs.scheduler import Scheduler
+
+EASY = Scheduler(JOB_POLICIES["easy"])
+N_NODES = {"cpu": 310, "t4": 404, "g2": 549, "v100": 237}
+CAPACITY = {"cpu": (96, 512, 0), "t4": (96, 384, 2), "g2": (96, 768, 8), "v100": (64, 512, 8)}
+"""Nodes, and processors, GB and GPUs of each: 1,500 nodes, about like those of the cluster that Alibaba described."""
+
+JOBS, LOAD, MEAN_S = 100_000, 1.0, 3_600.0
+KINDS = {
+    (8, 16, 0, 1): 0.25, (32, 64, 0, 1): 0.05, (4, 16, 1, 1): 0.4, (12, 48, 2, 1): 0.1, (24, 96, 4, 1): 0.08,
+    (64, 256, 8, 1): 0.08, (64, 256, 8, 2): 0.03, (48, 256, 8, 4): 0.01,
+}  # fmt: skip
+"""Processors, GB and GPUs on each node, and nodes, of kinds of jobs, with their shares of all jobs."""
+
+
+def whole(case: Case) -> dict[str, float]:
+    """A log on whole nodes: jobs per second as ever, and on a site that says the same; whether all starts are alike."""
+    plain = trace_of(case)
+    sited = _as_site(plain)
+    runs = {"plain": simulate_jobs(plain, EASY), "site": simulate_jobs(sited, EASY)}
+    starts = [run.allocation.start_s for run in runs.values()]
+    return {
+        **{f"whole.{name}.jobs_per_s": plain.n_jobs / run.mapping_s for name, run in runs.items()},
+        "whole.same_starts": float(np.array_equal(starts[0], starts[1], equal_nan=True)),
+    }
+
+
+def shared(case: Case) -> dict[str, float]:
+    """A cluster of 1,500 nodes with GPUs whose jobs share nodes: jobs per second with EASY, waits and use."""
+    world = gpu_cluster(case)
+    outcome = min((simulate_jobs(world, EASY) for _ in range(1 if case.smoke else 3)), key=lambda run: run.mapping_s)
+    allocation = outcome.allocation
+    wait_s: Floats = allocation.start_s - world.jobs.work.arrival_s
+    return {
+        "shared.jobs": float(world.n_jobs),
+        "shared.jobs_per_s": world.n_jobs / outcome.mapping_s,
+        "shared.mean_wait_s": float(np.nanmean(wait_s)),
+        "shared.waited_percent": float(100 * np.mean(wait_s > 0)),
+    }
+
+
+def gpu_cluster(case: Case) -> JobWorld:
+    """Jobs that ask for parts of nodes, or several whole ones, at random."""
+    draws, n = generator(case.seed, "benchmarks.sites", 0, ""), max(int(case.part * JOBS), 500)
+    n_nodes = np.array([max(int(case.part * count), 4) for count in N_NODES.values()])
+    capacity = np.array(list(CAPACITY.values()))
+    kinds, shares = np.array(list(KINDS)), np.array(list(KINDS.values()))
+    kind = draws.choice(len(kinds), n, p=shares / shares.sum())
+    time_s = np.ceil(draws.exponential(MEAN_S, n)) + 60.0
+    planned_s = time_s * draws.uniform(1.0, 4.0, n) // 60.0 * 60.0 + 60.0
+    gpus = kinds[:, 2] * kinds[:, 3]
+    span_s = float((gpus[kind] * time_s).sum()) / (LOAD * float((n_nodes * capacity[:, 2]).sum()))
+    arrival_s = np.sort(np.floor(draws.uniform(0.0, span_s, n)))
+    site = Site(
+        ("cores", "memory", "gpus"), tuple(N_NODES), n_nodes, capacity, np.arange(len(CAPACITY)), ("batch",),
+        np.ones((1, len(CAPACITY)), np.bool_), np.zeros(1, np.int64), np.zeros(1, np.bool_), (), np.empty(0, np.int64),
+    )  # fmt: skip
+    need = np.repeat(kinds[:, None, :3], len(CAPACITY), axis=1)
+    return _world(site, arrival_s, time_s, planned_s, kind, kinds[:, 3], need, kinds[:, 0] * kinds[:, 3])
+
+
+def _as_site(plain: JobWorld) -> JobWorld:
+    """A world of whole nodes on one cluster as a site with one partition that gives whole nodes."""
+    types, one = plain.types, np.ones(1, np.int64)
+    fits = np.diff(types.first) > 0
+    nodes = np.where(
+        fits, types.nodes[np.minimum(types.first[:-1], types.n_options - 1)], plain.clusters.n_nodes[0] + 1
+    )
+    units, kind = np.unique(nodes, return_inverse=True)
+    site = Site(
+        ("cores",), ("all",), plain.clusters.n_nodes, one[None], one, ("batch",), np.ones((1, 1), np.bool_), one,
+        np.ones(1, np.bool_), (), np.empty(0, np.int64),
+    )  # fmt: skip
+    demands = _demands(kind[plain.jobs.work.task_type], units, np.ones((units.size, 1, 1), np.int64))
+    return replace(plain, jobs=replace(plain.jobs, demands=demands), site=site)
+
+
+def _world(
+    site: Site, arrival_s: Floats, time_s: Floats, planned_s: Floats, kind: Counts, units: Counts, need: Counts,
+    cores: Counts,
+) -> JobWorld:  # fmt: skip
+    n, one = arrival_s.size, np.ones(1, np.int64)
+    clusters = Clusters(("cores",), np.array([int((site.n_nodes * site.capacity[:, 0]).sum())]), one, one)
+    none, zeros = np.full(n, np.nan), np.zeros(n, np.int32)
+    types = JobTypes(
+        (), np.arange(n + 1), zeros, zeros.astype(np.int8), cores[kind].astype(np.int32), time_s, planned_s, none
+    )
+    work = Workload(
+        arrival_s, np.arange(n, dtype=np.int32), zeros, np.ones(n), np.zeros(n), UtilityShapes.of([constant()])
+    )
+    return JobWorld(clusters, types, Jobs(work, demands=_demands(kind, units, need)), site=site)
+
+
+def _demands(kind: Counts, units: Counts, need: Counts) -> Demands:
+    """Classes of like pieces, at most one on each node, in the only partition."""
+    n, n_groups = need.shape[:2]
+    ones = np.ones((n, n_groups), np.int64)
+    return Demands(
+        kind.astype(np.int32), np.zeros(n, np.int32), units, ones[:, 0], need, ones, np.empty((n, 0), np.int64)
+    )
+
+
+SUBJECT = Subject(
+    "sites",
+    {"whole": whole, "shared": shared},
+    (
+        Bar("EASY on whole nodes of SDSC-BLUE: the same starts on a site that says the same", "whole.same_starts",
+            "at least", 1),
+        Bar("EASY on 1,500 nodes that jobs share, in jobs per second", "shared.jobs_per_s", "at least", 100_000),
+    ),
+)  # fmt: skip
