@@ -289,6 +289,11 @@ def test_json_tells_gpus_memory_licences_and_features(tmp_path: Path) -> None:
     assert (old["licences"], new["licences"]) == ("matlab=1", "ansys=2")
 
 
+def test_json_of_another_command_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="in the layout of squeue and scontrol"):
+        read(tmp_path, json.dumps({"jobs": [{"job_id": 1, "submit_time": 1000, "cpus": 4}]}), "log.json")
+
+
 def test_json_in_another_code_is_counted(tmp_path: Path) -> None:
     jobs = json.dumps({"jobs": [{**OLD, "user": name} for name in ("J\xfcrg", "Zo\xeb \u20ac", "\ud800", "ana")]})
     (tmp_path / "log.json").write_bytes(jobs.replace("J\\u00fcrg", "J\udcfcrg").encode("utf-8", "surrogateescape"))
