@@ -24,7 +24,8 @@ from tests.strategies.fuzzing import FINE, FIXED, LONG, REFUSED, SHORT, fresh_se
 from tests.strategies.small_arena import made_rows
 from tests.strategies.sources import EXAMPLES
 from tests.worlds.facility import test_tables as facility
-from tests.worlds.jobs.test_sacct import NEW, OLD
+from tests.worlds.jobs.test_pods import PODS
+from tests.worlds.jobs.test_sacct import NEW, OLD, WIDE, wide
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -108,7 +109,10 @@ TABLES = (
 STUDIES = (
     small.TEXT, small_jobs.CLUSTERS, small_bags.FRONT, small_bags.PROFIT, small_fronts.UTILITY, small_facility.ROOM,
 )  # fmt: skip
-LOGS = (small_jobs.LOG, (DATA / "sacct.txt").read_text(), json.dumps({"jobs": [OLD, NEW]}, indent=1))
+LOGS = (
+    small_jobs.LOG, (DATA / "sacct.txt").read_text(), json.dumps({"jobs": [OLD, NEW]}, indent=1), PODS,
+    "\n".join((WIDE, wide(1, "cpu=8,gres/gpu:a100=3,gres/gpu=4,mem=16G", "license/matlab=1", name="a|b"), wide(2))),
+)  # fmt: skip
 METERS = (
     "time,power_w\n2026-03-01T12:00:00+00:00,10\n2026-03-01T12:00:01+00:00,12.5\n2026-03-01T12:00:02+00:00,11\n",
     "Date;Time;Energy (kWh)\n2026-03-01;12:00:00;1,5\n2026-03-01;12:00:01;1,6\n2026-03-01;12:00:03;1,7\n",

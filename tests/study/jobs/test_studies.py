@@ -299,6 +299,7 @@ def test_mistakes_are_told_before_anything_runs(name: str, tmp_path: Path) -> No
 
 
 STRONG = {
+    "log.txt": "JobID|Submit|Elapsed|AllocCPUS|ReqCPUS|ReqTRES\n1|1000|1:00|2|1|cpu=1,gres/gpu=1,license/matlab=1\n",
     "clusters.csv": "cluster,nodes,cores_per_node,idle_w\na,4,4,10\nb,8,1,0\n",
     "jobs.csv": "arrival_s,nodes,time_s,power_w\n0,2,9,10\n1,9,9,10\n2,1,9,900\n",
     "caps.csv": "hour,cap_w\n0,900\n1,45\n2,45\n3,900\n",
@@ -332,6 +333,16 @@ WARNED: dict[str, tuple[str, Change, str]] = {
         "study.toml: supply.power_cap_by_hour: 1 of 3 jobs needs more power for longer than it allows; the first is in "
         "line 2; with it nodes draw 80 W for 2.5 h, which is allowed for 2 h in a row at most; such jobs never "
         "start",
+    ),
+    "GPUs of a log": (
+        LOGGED, put('"log.swf"', '"log.txt"\nmachine_processors = 8'),
+        "study.toml: workload.trace: found 1 jobs with GPUs, 1 jobs with licences; clusters have processors alone; "
+        "such jobs are replayed as if there were enough of everything else",
+    ),
+    "processors that Slurm gave": (
+        LOGGED, put('"log.swf"', '"log.txt"\nmachine_processors = 8'),
+        "study.toml: workload.processors: 1 jobs that were given other processors than they requested; replayed with "
+        'the allocated ones; processors = "requested" takes what they asked for',
     ),
     "hours of a log": (
         LOGGED, after('[supply]\ntariff = "caps.csv"'),

@@ -53,7 +53,7 @@ def test_odd_lines_and_cells_are_counted_and_placed(tmp_path: Path) -> None:
 
 
 def test_lists_of_something_else_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="found a list of nodes"):
+    with pytest.raises(InputError, match=r"found a list of nodes.*import --config pods\.csv"):
         read(tmp_path, "sn,cpu_milli,memory_mib,gpu,model\nn0,32000,262144,0,\n")
     with pytest.raises(InputError) as caught:
         read(tmp_path, "name,cpu_milli,memory_mib,num_gpu\np0,1,1,1\n")

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from joulewise.errors import InputError
 from joulewise.worlds.jobs import logs
+from joulewise.worlds.jobs.logs import Log, LogAbout
+from joulewise.worlds.jobs.sacct_records import NAMES, frame_of_records
 from joulewise.worlds.jobs.trace_files import TraceTable, read_trace_table
+from tests.strategies.cases import cases
 
 DATA = Path(__file__).parents[2] / "data"
 FORMAT = "JobID|Submit|Start|ElapsedRaw|TimelimitRaw|AllocCPUS|State"
@@ -136,6 +143,29 @@ def test_times_with_zones(tmp_path: Path, text: str, hour: float) -> None:
     mixed = read(tmp_path, f"{WIDE}\n{wide(1, submit=text)}\n{wide(2)}\n")
     assert (mixed.about.clock, mixed.odd["no zone"]) == ("UTC", 1)
     assert read(tmp_path, f"{WIDE}\n{wide(2)}\n").about.clock == "local time"
+
+
+INSTANTS = st.tuples(
+    st.datetimes(datetime(2001, 1, 1), datetime(2099, 1, 1)),
+    st.sampled_from((None, "", "+0000", "-1130", "+05:45")),
+    st.sampled_from("T "),
+)
+
+
+@cases(divided_by=10)
+@given(st.lists(INSTANTS, min_size=1, max_size=20))
+def test_instants_are_those_of_python(told: list[tuple[datetime, str | None, str]]) -> None:
+    """A zone of None stands for seconds since 1970."""
+    cells, expected = [], []
+    for instant, zone, between in told:
+        at = instant.replace(microsecond=0, tzinfo=UTC)
+        text = at.strftime(f"%Y-%m-%d{between}%H:%M:%S")
+        cells.append(f"{at.timestamp():.0f}" if zone is None else text + zone)
+        expected.append(datetime.fromisoformat(f"{text}{zone or '+00:00'}").timestamp())
+    records = pl.DataFrame({"id": [str(i) for i in range(len(cells))], "submit": cells})
+    empty = {name: pl.lit(None, pl.String) for name in NAMES if name not in records.columns}
+    jobs = frame_of_records(Log(LogAbout("")), records.with_columns(**empty))
+    assert jobs["submit_s"].to_list() == expected
 
 
 BARS = {
@@ -287,6 +317,11 @@ def test_json_tells_gpus_memory_licences_and_features(tmp_path: Path) -> None:
     }  # fmt: skip
     assert (old["requested_memory_kb"], old["eligible_s"], old["features"]) == (2 * 2**20, 5, "zen3")
     assert (old["licences"], new["licences"]) == ("matlab=1", "ansys=2")
+
+
+def test_json_of_another_command_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="in the layout of squeue and scontrol"):
+        read(tmp_path, json.dumps({"jobs": [{"job_id": 1, "submit_time": 1000, "cpus": 4}]}), "log.json")
 
 
 def test_json_in_another_code_is_counted(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from joulewise.study.jobs.warnings import (
     hours_of_logs,
     jobs_that_never_start,
     processors_that_differ,
+    resources_not_replayed,
     rules_without_jobs,
 )
 from joulewise.study.jobs.worlds import Scene, build_scene
@@ -112,6 +113,7 @@ class JobsKind(Kind):
                 yield from jobs_that_never_start(parts, scene, draw)
                 yield from rules_without_jobs(scene)
                 yield from processors_that_differ(parts, scene)
+                yield from resources_not_replayed(scene)
                 yield from hours_of_logs(parts, scene)
 
     def draws(self, decision: Part, folder: Path) -> bool:

@@ -94,6 +94,15 @@ def processors_that_differ(parts: WorldParts, scene: Scene) -> Iterator[Problem]
             yield Problem("workload.processors", found, finding.done, _INSTEAD[is_asked])
 
 
+def resources_not_replayed(scene: Scene) -> Iterator[Problem]:
+    """What a log tells of its jobs and the clusters of a study do not have: GPUs, say."""
+    findings = () if scene.trace is None else scene.trace.findings
+    lost = [f"{finding.n:,} {finding.reason}" for finding in findings if finding.key.startswith("asks for ")]
+    if lost:
+        yield Problem("workload.trace", f"found {', '.join(lost)}", "clusters have processors alone", _ENOUGH)
+
+
+_ENOUGH = "such jobs are replayed as if there were enough of everything else"
 _INSTEAD = {
     True: 'processors = "allocated" takes what they had',
     False: 'processors = "requested" takes what they asked for',

@@ -57,7 +57,7 @@ def _names(header: str) -> list[str]:
 def _problems_of_header(where: str, names: list[str]) -> Iterator[Problem]:
     if all(name in names for name in _NODES):
         found = "found a list of nodes: the cluster, and none of its jobs"
-        yield Problem(where, found, "must be a list of pods", "describe these nodes in [system]")
+        yield Problem(where, found, "must be a list of pods", f"`joulewise import --config {where}` makes a site of it")
         return
     for name in _NEEDED:
         if name not in names:

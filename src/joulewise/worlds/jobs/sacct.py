@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations_with_replacement, islice
 from pathlib import Path
 
 import polars as pl
 
 from joulewise.errors import InputError, Problem, raise_if_any
+from joulewise.worlds.jobs.bars import BAR_IN_A_CELL, FREE, Columns, mended
 from joulewise.worlds.jobs.logs import Log, LogAbout, text_of
 from joulewise.worlds.jobs.sacct_records import FORMS, NAMES, PLAIN_DATE, frame_of_records
 
@@ -23,17 +22,7 @@ COMMAND = (
 """What gives a log with everything that is read; names of resources are long, so no width is given."""
 
 _NEEDED = (("id",), ("submit",), ("elapsed_s", "elapsed", "end"), ("cores", "given", "requested_cores", "asked"))
-_FREE = (
-    "admincomment", "comment", "constraints", "container", "extra", "jobname", "stderr", "stdin", "stdout",
-    "submitline", "systemcomment", "wckey", "workdir",
-)  # fmt: skip
-"""Columns in which people may have written a "|"."""
-
-_BAR_IN_A_CELL = "\x1f"
-"""Stands for it until the cells are apart; `pieces_of_text` lets no text through that has it."""
-
-_MOST_WAYS = 1000
-_INSTANT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d")
+_ZONED = r"(?:^[0-9]+|Z|[+-][0-9]{2}:?[0-9]{2})$"
 _SHOWN = 60
 
 
@@ -72,7 +61,7 @@ class _SacctReader:
     problems: list[Problem] = field(default_factory=list)
     n_good: int = 0
     n_plain: int = 0
-    n_instants: int = 0
+    n_zoned: int = 0
 
     def frames(self, texts: Iterable[bytes]) -> Iterator[pl.DataFrame]:
         for text in texts:
@@ -93,15 +82,16 @@ class _SacctReader:
         n_bars = self.header.count(b"|")
         filled = [i for i, line in enumerate(lines) if (bare := line.strip()) and bare != self.header]
         wrong = [i for i in filled if lines[i].count(b"|") != n_bars]
-        mended = {i: whole for i in wrong if (whole := self._mended(lines[i])) is not None}
-        broken = [i for i in wrong if i not in mended]
+        columns = Columns(self.names, {self.places[key]: FORMS[key] for key in self._formed})
+        whole = {i: line for i in wrong if (line := mended(lines[i], columns)) is not None}
+        broken = [i for i in wrong if i not in whole]
         if broken and broken[-1] == filled[-1] and not text.endswith(b"\n") and lines[broken[-1]].count(b"|") < n_bars:
             self._cut_off(first + broken[-1], lines[broken.pop()])
-        for key, rows in (("bar in a name", list(mended)), ("wrong number of cells", broken)):
+        for key, rows in (("bar in a name", list(whole)), ("wrong number of cells", broken)):
             self.log.note(key, len(rows), first + rows[0] if rows else None)
-        good = [i for i in filled if i in mended or lines[i].count(b"|") == n_bars] if wrong else filled
+        good = [i for i in filled if i in whole or lines[i].count(b"|") == n_bars] if wrong else filled
         self.n_good += len(good)
-        return [first + i for i in good], [mended.get(i, lines[i]) for i in good]
+        return [first + i for i in good], [whole.get(i, lines[i]) for i in good]
 
     def _take_header(self, line: bytes) -> None:
         self.header = line.strip()
@@ -119,29 +109,6 @@ class _SacctReader:
             raise InputError(Problem(self.path.name, found, "it must name what the cells are", advice))
         read = {said[place] for place in self.places.values()}
         self.log.about = replace(self.log.about, unread=tuple(name for name in said if name and name not in read))
-
-    def _mended(self, line: bytes) -> bytes | None:
-        """A line with too many cells, without bars in what people wrote; None where no way fits, or several do."""
-        cells = text_of(line)[0].split("|")
-        free = [place for place, name in enumerate(self.names) if name in _FREE]
-        surplus = len(cells) - len(self.names)
-        if surplus < 1:
-            return None
-        ways = (self._joined(cells, way) for way in combinations_with_replacement(free, surplus))
-        fitting = {way for way in islice(ways, _MOST_WAYS) if way is not None}
-        return fitting.pop().encode() if len(fitting) == 1 else None
-
-    def _joined(self, cells: Sequence[str], way: Sequence[int]) -> str | None:
-        """The cells with those put together again that a way names; None where they do not fit their columns."""
-        joined, at = [], 0
-        for place in range(len(self.names)):
-            end = at + 1 + way.count(place)
-            joined.append(_BAR_IN_A_CELL.join(cells[at:end]))
-            at = end
-        fits = all(re.match(FORMS[key], joined[place].strip()) for key, place in self.places.items() if key in FORMS)
-        hides = any(_INSTANT.search(joined[place]) for place in way)
-        is_spare = any(cell.strip() for cell, name in zip(joined, self.names, strict=True) if not name)
-        return "|".join(joined) if fits and not hides and not is_spare else None
 
     def _records(self, lines: Sequence[bytes]) -> pl.DataFrame:
         data = b"\n".join(lines)
@@ -161,24 +128,29 @@ class _SacctReader:
         if key not in self.places:
             return pl.lit(None, pl.String)
         cell = pl.col(columns[self.places[key]]).str.strip_chars()
-        is_free = self.names[self.places[key]] in _FREE
-        return cell.str.replace_all(_BAR_IN_A_CELL, "|", literal=True) if is_free else cell
+        is_free = self.names[self.places[key]] in FREE
+        return cell.str.replace_all(BAR_IN_A_CELL, "|", literal=True) if is_free else cell
 
     def _look_at(self, records: pl.DataFrame, numbers: Sequence[int]) -> None:
         """Count cells that are in no form that is known, and instants of submission that have no zone."""
-        for key in self.places.keys() & FORMS.keys():
+        n_wrong, rows = 0, []
+        for key in self._formed:
             seen, cells = self.seen.setdefault(key, _Seen()), records[key]
-            is_wrong = ~cells.str.contains(FORMS[key]).fill_null(True)
-            n_wrong = int(is_wrong.sum())
-            if n_wrong:
-                row = int(is_wrong.arg_max() or 0)
-                self.log.note("unreadable cell", n_wrong, numbers[row])
-                if not seen.n_wrong:
-                    seen.line, seen.text = numbers[row], cells[row]
+            wrong = (~cells.str.contains(FORMS[key])).fill_null(False).arg_true()
+            if wrong.len() and not seen.n_wrong:
+                seen.line, seen.text = numbers[wrong[0]], cells[wrong[0]]
             seen.n += cells.len() - cells.null_count()
-            seen.n_wrong += n_wrong
+            seen.n_wrong += wrong.len()
+            n_wrong += wrong.len()
+            rows += wrong[:1].to_list()
+        self.log.note("unreadable cell", n_wrong, numbers[min(rows)] if rows else None)
         self.n_plain += int(records["submit"].str.contains(PLAIN_DATE).sum())
-        self.n_instants += records["submit"].len() - records["submit"].null_count()
+        self.n_zoned += int(records["submit"].str.contains(_ZONED).sum())
+
+    @property
+    def _formed(self) -> list[str]:
+        """The columns that are there whose cells have a form."""
+        return [key for key in FORMS if key in self.places]
 
     def _cut_off(self, number: int, line: bytes) -> None:
         n_cells = line.count(b"|") + 1
@@ -205,7 +177,7 @@ class _SacctReader:
 
     def _set_clock(self) -> None:
         """Instants with a zone, and seconds since 1970, are in UTC."""
-        if self.n_plain < self.n_instants:
+        if self.n_zoned:
             self.log.note("no zone", self.n_plain)
             self.log.about = replace(self.log.about, clock="UTC")
 

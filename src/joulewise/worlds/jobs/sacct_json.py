@@ -32,13 +32,20 @@ def is_sacct_json(start: str) -> bool:
 def read_sacct_json(path: Path, pieces: Iterable[bytes]) -> Log:
     """The log in pieces of JSON, cut anywhere; InputError where it is no JSON, or ends too early."""
     log = Log(LogAbout("sacct --json", start_unix_s=0))
-    log.pieces = _frames(log, _jobs(path, pieces))
+    log.pieces = _frames(path, log, _jobs(path, pieces))
     return log
 
 
-def _frames(log: Log, jobs: Iterable[Any]) -> Iterator[pl.DataFrame]:
+def _frames(path: Path, log: Log, jobs: Iterable[Any]) -> Iterator[pl.DataFrame]:
     records: list[dict[str, str | None]] = []
     for job in jobs:
+        if isinstance(job, dict) and "time" not in job and "submit_time" in job:
+            found = (
+                "found jobs in the layout of squeue and scontrol, which have the time of submission in `submit_time`"
+            )
+            raise InputError(
+                Problem(path.name, found, "must be what `sacct --json` writes", "use sacct: it tells the past")
+            )
         record = _record(job)
         if record is None:
             log.note("no record of a job", 1)
