@@ -18,9 +18,11 @@ from joulewise.kernels.jobs.sites.layout import (
     Coming,
     Ground,
     Held,
+    Outlook,
     Partitions,
     Pieces,
     Ranked,
+    Rooms,
     SiteRules,
     SiteRun,
     Timed,
@@ -41,7 +43,8 @@ _run_site: Any = run_site
 _BEFORE_ALL_S = -1.0
 _WHOLE = 2**32
 """What all of a resource of a node counts where leftovers are compared."""
-_RING = 256
+_RING = 1024
+_MOST_ROWS = 64
 MOST_PIECES = 200_000_000
 """Room for this many is about 3 GB of addresses; memory is what is in use at a time."""
 
@@ -100,6 +103,7 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
     most_pieces, n_ahead = _most_pieces(site, demands), _n_ahead(scheduler)
     n_held = int(min(most_pieces.sum(), n_ahead * len(site.partitions) * most_pieces.max(initial=0)))
     first = np.concatenate(([0], np.cumsum(most_pieces)))
+    n_rows = min(demands.n_classes, _MOST_ROWS)
     n_pieces, by_class = int(first[-1]), np.zeros(demands.n_classes, np.int64)
     return SiteRun(
         ground,
@@ -110,7 +114,18 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
         _no_times(n),
         _no_times(n),
         _no_times(n),
-        Pieces(first, np.zeros(n, np.int64), _ints(n_pieces), _ints(n_pieces)),
+        Pieces(
+            first, np.zeros(n, np.int64), _ints(n_pieces), _ints(n_pieces), _ints(n_pieces), _ints(n_pieces),
+            _ints(n_pieces), np.full(n_places, NOWHERE),
+        ),
+        Rooms(
+            _zero(), _ints(_RING), np.full(n_rows, NOWHERE), np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int64),
+            np.empty((n_rows, n_places), np.int64), np.empty((n_rows, n_places), np.int64),
+        ),
+        Outlook(
+            np.zeros(n_places, np.int64), np.full(n_rows, NOWHERE), np.empty((n_rows, n_places), np.int64),
+            np.empty((n_rows, n_places)), np.empty(n_places), _ints(n_resources),
+        ),
         Held(
             _zero(), _ints(n_held), _ints(n_held), _ints(n_held), np.empty(n_held), np.empty(n_held),
             np.empty((n_held, n_resources), np.int64), _ints(n_held), np.full(n_places, NOWHERE), _ints(n_held),
@@ -119,7 +134,7 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
         Choice(_zero(), np.zeros(n_places, np.int64), _zero(), _ints(n_places),
                np.empty((n_places, n_resources), np.int64), _ints(n_places), _zero(), _ints(n_places), _ints(n_places)),
         Waiting(_zero(), _ints(n), np.zeros(n), np.full(n, np.inf), _zero(), _ints(n)),
-        Tried(_zero(), _ints(_RING), _zero() + 1, by_class - 1, by_class, np.zeros(demands.n_classes)),
+        Tried(_zero(), _zero() + 1, by_class - 1, by_class, np.zeros(demands.n_classes)),
         Partitions(np.zeros(len(site.partitions), np.int64), np.zeros(len(site.partitions), np.bool_)),
         np.full(n, np.nan),
     )  # fmt: skip
@@ -147,13 +162,15 @@ def _asks(site: Site, demands: Demands) -> Asks:
     need[:, counted] = 0
     need[:, counted, 0] = 1
     may = (demands.need <= site.capacity).all(axis=2)
+    gives, most = np.where(may, demands.gives, 0), np.where(counted, ANY_NUMBER, demands.most[:, None])
     return Asks(
         demands.of_job.astype(np.int64),
         demands.partition.astype(np.int64),
         demands.units.copy(),
-        np.where(counted, ANY_NUMBER, demands.most[:, None]).astype(np.int64),
+        most,
         need,
-        np.where(may, demands.gives, 0),
+        gives,
+        ((gives == 0) | ((gives == 1) & (most == 1))).all(axis=1),
         demands.licences.copy(),
     )
 

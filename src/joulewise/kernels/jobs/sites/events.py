@@ -13,12 +13,12 @@ from joulewise.kernels.jobs.sites.fitting import (
     fits_now,
     forget_held,
     has_licences,
-    has_room_where_some_left,
     hold,
     take_from_held,
     take_now,
 )
 from joulewise.kernels.jobs.sites.layout import NOWHERE
+from joulewise.kernels.jobs.sites.outlook import planned_end_s, put, remove
 
 # What is to come
 
@@ -77,9 +77,10 @@ def _change_free(run, i, sign):
     for p in range(run.pieces.first[i], run.pieces.first[i] + run.pieces.n[i]):
         q = run.pieces.place[p]
         take_now(run, k, q, sign * run.pieces.n_pieces[p])
-        if sign < 0:
-            run.tried.left[run.tried.n_ended[0] % run.tried.left.size] = q
-            run.tried.n_ended[0] += 1
+        if sign > 0:
+            put(run, p)
+        else:
+            remove(run, p)
     for lic in range(run.ground.licences.size):
         run.ground.licences[lic] -= sign * run.asks.licences[k, lic]
     if not run.rules.is_by_arrival:
@@ -99,8 +100,9 @@ def _end_all(run, now_s):
     while _next_s(run.ends) == now_s:
         run.ends.size[0] -= 1
         i = run.ends.job[run.ends.size[0]]
-        _forget(run.planned, i, run.start_s[i] + run.coming.planned_s[i])
+        _forget(run.planned, i, planned_end_s(run, i))
         _change_free(run, i, -1)
+        run.tried.n_ended[0] += 1
         j = run.coming.first_follower[i]
         while j != NOWHERE:
             _expect(run.later, j, max(run.coming.arrival_s[j], now_s + run.coming.think_s[j]))
@@ -137,16 +139,17 @@ def _queue_up(run, i, now_s):
 def _start(run, i, now_s):
     """A job starts at the places that were chosen."""
     k, first, choice = run.asks.of_job[i], run.pieces.first[i], run.choice
-    planned_end_s = now_s + run.coming.planned_s[i]
+    until_s = now_s + run.coming.planned_s[i]
     for c in range(choice.n[0]):
+        run.pieces.job[first + c] = i
         run.pieces.place[first + c] = choice.place[c]
         run.pieces.n_pieces[first + c] = choice.n_pieces[c]
-        take_from_held(run, k, choice.place[c], choice.n_pieces[c], now_s, planned_end_s)
+        take_from_held(run, k, choice.place[c], choice.n_pieces[c], now_s, until_s)
     run.pieces.n[i] = choice.n[0]
     run.start_s[i] = now_s
     _change_free(run, i, 1)
     _expect(run.ends, i, now_s + run.coming.time_s[i])
-    _expect(run.planned, i, planned_end_s)
+    _expect(run.planned, i, until_s)
 
 
 # Who starts
@@ -158,25 +161,17 @@ def _start_if_it_fits(run, i, now_s):
     k, tried, planned_s = run.asks.of_job[i], run.tried, run.coming.planned_s[i]
     if tried.after[k] == tried.n_ended[0]:
         return False
-    if tried.after[k] >= 0 and run.asks.units[k] == 1 and not has_room_where_some_left(run, k):
-        tried.after[k] = tried.n_ended[0]
-        return False
     if tried.at_look[k] == tried.look[0] and planned_s >= tried.planned_s[k]:
         return False
-    is_alone = run.waiting.n_due[0] == 0 and run.held.size[0] == 0
-    if not is_alone:
-        if not could_fit(run, k):
-            tried.after[k] = tried.n_ended[0]
-            return False
-        for d in range(run.waiting.n_due[0]):
-            hold(run, run.waiting.due[d], now_s)
-        run.waiting.n_due[0] = 0
+    if not could_fit(run, k):
+        tried.after[k] = tried.n_ended[0]
+        return False
+    for d in range(run.waiting.n_due[0]):
+        hold(run, run.waiting.due[d], now_s)
+    run.waiting.n_due[0] = 0
     if not fits_now(run, k, now_s, now_s + planned_s):
-        if is_alone:
-            tried.after[k] = tried.n_ended[0]
-        else:
-            tried.at_look[k] = tried.look[0]
-            tried.planned_s[k] = planned_s
+        tried.at_look[k] = tried.look[0]
+        tried.planned_s[k] = planned_s
         return False
     _start(run, i, now_s)
     return True

@@ -6,8 +6,8 @@ import math
 
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.jobs.sites.layout import NOWHERE
-
-_NO_LIMIT = 2**62
+from joulewise.kernels.jobs.sites.outlook import room_for_all_s, room_s_of, see_free
+from joulewise.kernels.jobs.sites.rooms import note_change, row_with_room
 
 
 @inlined
@@ -50,14 +50,13 @@ def has_licences(run, k):
 @shared
 def could_fit(run, k):
     """Whether a class fits now if nothing is held ahead for anybody."""
-    total = 0
-    for g in range(run.ground.rank.size):
-        if run.asks.gives[k, g] > 0:
-            for q in range(run.ground.first[g], run.ground.first[g + 1]):
-                n = _pieces_in(run.ground.free, q, run.asks.need, k, g, run.asks.most[k, g])
-                total += n * run.asks.gives[k, g]
-                if total >= run.asks.units[k]:
-                    return True
+    row, total = row_with_room(run, k), 0
+    for at in range(run.rooms.n[row]):
+        q = run.rooms.place[row, at]
+        g = run.ground.group[q]
+        total += _pieces_in(run.ground.free, q, run.asks.need, k, g, run.asks.most[k, g]) * run.asks.gives[k, g]
+        if total >= run.asks.units[k]:
+            return True
     return False
 
 
@@ -73,45 +72,28 @@ def fits_now(run, k, now_s, until_s):
 
 
 @inlined
-def _choose_one(run, k, now_s, until_s):
-    """Choose the place for one piece of a class as `_choose` does; whether there is one."""
-    ground, choice = run.ground, run.choice
-    best, best_rank, least = NOWHERE, 0, 0
-    for g in range(ground.rank.size):
-        if run.asks.gives[k, g] > 0 and (best == NOWHERE or ground.rank[g] <= best_rank):
-            if best == NOWHERE or ground.rank[g] < best_rank:
-                least = _NO_LIMIT
-            for q in range(ground.first[g], ground.first[g + 1]):
-                spare = ground.spare[q] if run.rules.packs else 0
-                if spare < least and _has_room(run, q, k, g):
-                    h = run.held.at_place[q]
-                    if h == NOWHERE or _units_beside(run, ground.free, q, k, g, now_s, until_s) > 0:
-                        best, best_rank, least = q, ground.rank[g], spare
-    choice.place[0], choice.n_pieces[0], choice.n[0] = best, 1, 1
-    return best != NOWHERE
-
-
-@shared
-def has_room_where_some_left(run, k):
-    """Whether a class of one piece, which did not fit before, may fit where pieces have ended since."""
-    n, left = run.tried.n_ended[0], run.tried.left
-    if n - run.tried.after[k] > left.size:
-        return True
-    for at in range(run.tried.after[k], n):
-        q = left[at % left.size]
-        g = run.ground.group[q]
-        if run.asks.gives[k, g] > 0 and _has_room(run, q, k, g):
-            return True
-    return False
+def _is_better(rank, score, q, best_rank, least, best):
+    """Whether a place is better than the best so far: of a lower rank, with less free, or before it."""
+    if best == NOWHERE or rank != best_rank:
+        return best == NOWHERE or rank < best_rank
+    return score < least or (score == least and q < best)
 
 
 @inlined
-def _has_room(run, q, k, g):
-    """Whether a piece of a class fits into what is free at a place."""
-    for r in range(run.ground.free.shape[1]):
-        if run.ground.free[q, r] < run.asks.need[k, g, r]:
-            return False
-    return True
+def _choose_one(run, k, now_s, until_s):
+    """Choose the place for one piece of a class as `_choose` does; whether there is one."""
+    ground, choice, row = run.ground, run.choice, row_with_room(run, k)
+    best, best_rank, least = NOWHERE, 0, 0
+    for at in range(run.rooms.n[row]):
+        q = run.rooms.place[row, at]
+        g = ground.group[q]
+        spare = ground.spare[q] if run.rules.packs else 0
+        if _is_better(ground.rank[g], spare, q, best_rank, least, best) and (
+            run.held.at_place[q] == NOWHERE or _units_beside(run, ground.free, q, k, g, now_s, until_s) > 0
+        ):
+            best, best_rank, least = q, ground.rank[g], spare
+    choice.place[0], choice.n_pieces[0], choice.n[0] = best, 1, 1
+    return best != NOWHERE
 
 
 @inlined
@@ -148,25 +130,16 @@ def _choose(run, k, free):
 
 
 @inlined
-def _is_better(rank, score, q, best_rank, least, best):
-    """Whether a place is better than the best so far: of a lower rank, with less free, or before it."""
-    if best == NOWHERE or rank != best_rank:
-        return best == NOWHERE or rank < best_rank
-    return score < least or (score == least and q < best)
-
-
-@inlined
 def _come_near(run, k, free, from_s, until_s):
-    """Look at all places where a class may run; how many units they give together."""
-    choice, total = run.choice, 0
+    """Look at all places that have room for a class; how many units they give together for a time."""
+    choice, row, total = run.choice, row_with_room(run, k), 0
     choice.look[0] += 1
     choice.n_near[0] = 0
-    for g in range(run.ground.rank.size):
-        if run.asks.gives[k, g] > 0:
-            for q in range(run.ground.first[g], run.ground.first[g + 1]):
-                _see(run, q)
-                choice.units[q] = _units_beside(run, free, q, k, g, from_s, until_s)
-                total += choice.units[q]
+    for at in range(run.rooms.n[row]):
+        q = run.rooms.place[row, at]
+        _see(run, q)
+        choice.units[q] = _units_beside(run, free, q, k, run.ground.group[q], from_s, until_s)
+        total += choice.units[q]
     return total
 
 
@@ -189,6 +162,7 @@ def take_now(run, k, q, n):
     g = run.ground.group[q]
     for r in range(run.ground.free.shape[1]):
         run.ground.spare[q] -= n * run.asks.need[k, g, r] * run.ground.worth[g, r]
+    note_change(run, q)
 
 
 @inlined
@@ -260,6 +234,8 @@ def _earliest(run, i, now_s):
     Running jobs are taken to end as planned, and those past their plan at once.
     """
     k, planned_s = run.asks.of_job[i], run.coming.planned_s[i]
+    if run.asks.is_spread[k] and _is_held_elsewhere(run, k):
+        return _earliest_of_places(run, k, now_s)
     at_s, n_ended, n_started, n_over, total = now_s, 0, 0, 0, 0
     if run.asks.units[k] > 1:
         total = _come_near(run, k, run.ground.free, at_s, at_s + planned_s)
@@ -292,6 +268,31 @@ def _earliest(run, i, now_s):
             at_s = min(at_s, run.held.end_s[run.held.by_end[n_over]])
         if n_started < run.held.size[0]:
             at_s = min(at_s, run.held.start_s[run.held.by_start[n_started]])
+
+
+@inlined
+def _is_held_elsewhere(run, k):
+    """Whether nothing is held where a class may run."""
+    for h in range(run.held.size[0]):
+        if run.asks.gives[k, run.ground.group[run.held.place[h]]] > 0:
+            return False
+    return True
+
+
+@inlined
+def _earliest_of_places(run, k, now_s):
+    """The earliest instant for a class of which no place has more than one piece, and for which nothing is held."""
+    at_s, choice = max(now_s, room_for_all_s(run, k)), run.choice
+    choice.look[0] += 1
+    choice.n_near[0] = 0
+    for g in range(run.ground.rank.size):
+        if run.asks.gives[k, g] > 0:
+            for q in range(run.ground.first[g], run.ground.first[g + 1]):
+                if room_s_of(run, k, q) <= at_s:
+                    _see(run, q)
+                    see_free(run, q, at_s)
+                    choice.units[q] = 1
+    return at_s
 
 
 @inlined

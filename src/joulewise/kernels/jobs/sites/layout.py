@@ -36,7 +36,8 @@ class Asks(NamedTuple):
     """What jobs ask for: jobs of one class ask for the same.
 
     A job of class k needs `units[k]`, in pieces of which at most `most[k, g]` go to one place of group g. Each takes
-    `need[k, g]` there and gives `gives[k, g]` units, 0 where the job may not run. `licences` count for the whole site.
+    `need[k, g]` there and gives `gives[k, g]` units, 0 where the job may not run. Of a class that `is_spread` no place
+    gives more than one. `licences` count for the whole site.
     """
 
     of_job: NDArray[np.int64]
@@ -45,6 +46,7 @@ class Asks(NamedTuple):
     most: NDArray[np.int64]
     need: NDArray[np.int64]
     gives: NDArray[np.int64]
+    is_spread: NDArray[np.bool_]
     licences: NDArray[np.int64]
 
 
@@ -88,12 +90,52 @@ class Timed(NamedTuple):
 
 @record
 class Pieces(NamedTuple):
-    """Where jobs run: those of job i are the `n[i]` rows from `first[i]` on, each so many pieces at a place."""
+    """Where jobs run: those of job i are the `n[i]` rows from `first[i]` on, each so many pieces at a place.
+
+    The rows of a place that run now are linked, from `at_place` on.
+    """
 
     first: NDArray[np.int64]
     n: NDArray[np.int64]
+    job: NDArray[np.int64]
     place: NDArray[np.int64]
     n_pieces: NDArray[np.int64]
+    before: NDArray[np.int64]
+    next: NDArray[np.int64]
+    at_place: NDArray[np.int64]
+
+
+@record
+class Rooms(NamedTuple):
+    """Places with room for a piece of a class, for some classes: `owner` is whose a row is.
+
+    The first `n` of a row's `place` have, each in the place `at` of it (-1 if in none), as of the first `upto` changes.
+    The last of the `n_changes[0]` are in a ring, `changed`, by their places.
+    """
+
+    n_changes: NDArray[np.int64]
+    changed: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    upto: NDArray[np.int64]
+    n: NDArray[np.int64]
+    place: NDArray[np.int64]
+    at: NDArray[np.int64]
+
+
+@record
+class Outlook(NamedTuple):
+    """When each place will have room for one piece of a class, as far as planned and without what is held ahead.
+
+    There are rows for some classes; `owner` is whose a row is. What it has of a place holds as long as the place has
+    changed `known` times. `changed` counts that.
+    """
+
+    changed: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    known: NDArray[np.int64]
+    room_s: NDArray[np.float64]
+    first_s: NDArray[np.float64]
+    free: NDArray[np.int64]
 
 
 @record
@@ -154,13 +196,12 @@ class Waiting(NamedTuple):
 class Tried(NamedTuple):
     """What was found not to fit, so that it need not be tried again.
 
-    A class that did not fit when `after[k]` pieces had ended (-1: never tried) does not fit until one more of the
-    `n_ended[0]` has; the last of them left the places `left`, in a ring. One that did not fit for `planned_s` beside
-    what is held ahead in a `look`, fits for no longer time either.
+    A class that did not fit when `after[k]` jobs had ended (-1: never tried) does not fit until one more of the
+    `n_ended[0]` has. One that did not fit for `planned_s` beside what is held ahead in a `look`, fits for no longer
+    time either.
     """
 
     n_ended: NDArray[np.int64]
-    left: NDArray[np.int64]
     look: NDArray[np.int64]
     after: NDArray[np.int64]
     at_look: NDArray[np.int64]
@@ -201,6 +242,8 @@ class SiteRun(NamedTuple):
     planned: Timed
     later: Timed
     pieces: Pieces
+    rooms: Rooms
+    outlook: Outlook
     held: Held
     choice: Choice
     waiting: Waiting
