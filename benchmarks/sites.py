@@ -12,7 +12,7 @@ from joulewise.model import UtilityShapes, Workload, constant
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.clusters import Clusters, JobTypes
 from joulewise.model.jobs import Jobs, JobWorld
-from joulewise.model.site import Demands, Site
+from joulewise.model.site import Demands, Site, no_limits
 from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.rng import generator
 from joulewise.simulate.jobs.run import simulate_jobs
@@ -114,7 +114,8 @@ def _demands(kind: Counts, units: Counts, need: Counts) -> Demands:
     n, n_groups = need.shape[:2]
     ones = np.ones((n, n_groups), np.int64)
     return Demands(
-        kind.astype(np.int32), np.zeros(n, np.int32), units, ones[:, 0], need, ones, np.empty((n, 0), np.int64)
+        kind.astype(np.int32), np.zeros(n, np.int32), units, ones[:, 0], need, ones, np.empty((n, 0), np.int64),
+        no_limits(kind.size, n),
     )
 
 

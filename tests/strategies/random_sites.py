@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from joulewise.model.jobs import NO_JOB, Jobs, JobWorld, Label
-from joulewise.model.site import Demands, Site
+from joulewise.model.site import Demands, Limits, Site
 from tests.strategies.job_worlds import QUEUES, USERS, clusters_of, types_of, work_of
 
 MOST_UNITS = 6
@@ -53,6 +53,22 @@ def demands(draw: st.DrawFn, site: Site, n_jobs: int) -> Demands:
         np.where(wholes, site.capacity[None], need[:, None, :]),
         np.where(site.in_partition[partition], gives, 0),
         np.array([[draw(st.sampled_from((0, 0, 1)))] for _ in range(n)]),
+        draw(limits(n_jobs, n)),
+    )
+
+
+@st.composite
+def limits(draw: st.DrawFn, n_jobs: int, n_classes: int) -> Limits:
+    """Up to 3 holders of jobs and two things; each job has up to 2 of the holders."""
+    n = draw(st.integers(0, 3))
+    pair = st.tuples(st.integers(1, 3), st.integers(1, 9))
+    holders = [draw(st.permutations(range(-1, n)))[:2] for _ in range(n_jobs)] if n else [(-1, -1)] * n_jobs
+    return Limits(
+        ("jobs", "things"),
+        tuple(f"h{i}" for i in range(n)),
+        np.array(draw(st.lists(pair, min_size=n, max_size=n))).reshape(n, 2),
+        np.array([(1, draw(st.integers(0, 5))) for _ in range(n_classes)]),
+        np.array(holders),
     )
 
 
@@ -64,7 +80,7 @@ def site_worlds(draw: st.DrawFn, most_jobs: int = 14, *, overruns: bool = False)
     rows = draw(st.lists(row, min_size=1, max_size=most_jobs))
     n = len(rows)
     asked = draw(demands(site, n))
-    fits = asked.fits(site)[asked.of_job]
+    fits = asked.can_start(site)
     gap, time_s, more = np.array(rows, float).T
     planned_s = np.maximum(time_s + more - (2 if overruns else 0), 1.0)
     cores = asked.units[asked.of_job]

@@ -236,7 +236,7 @@ def _site_misfits(world: JobWorld) -> Iterator[Problem]:
     if demands.of_job.shape != (world.n_jobs,):
         found = f"found {demands.of_job.size} values"
         yield Problem("jobs.demands.of_job", found, f"must be one for each of the {world.n_jobs} jobs")
-    n = demands.n_classes
+    n, n_holders = demands.n_classes, len(demands.limits.names)
     shapes = {
         "units": (n,),
         "most": (n,),
@@ -247,6 +247,10 @@ def _site_misfits(world: JobWorld) -> Iterator[Problem]:
     for name, shape in shapes.items():
         if getattr(demands, name).shape != shape:
             yield Problem(f"jobs.demands.{name}", f"found the shape {getattr(demands, name).shape}", f"must be {shape}")
+    for name, shape in {"uses": (n, len(demands.limits.what)), "most": (n_holders, len(demands.limits.what))}.items():
+        if getattr(demands.limits, name).shape != shape:
+            found = f"found the shape {getattr(demands.limits, name).shape}"
+            yield Problem(f"jobs.demands.limits.{name}", found, f"must be {shape}")
     for name, most in (("of_job", n), ("partition", len(site.partitions))):
         values = getattr(demands, name)
         if values.size and not (values.min() >= 0 and values.max() < most):

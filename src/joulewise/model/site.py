@@ -53,12 +53,38 @@ class Site:
 
 
 @dataclass(frozen=True, eq=False)
+class Limits:
+    """How much the running jobs of holders, such as a user or a quality of service, may have together.
+
+    Holder b may have `most[b, w]` of the w-th of `what`; a job of class k has `uses[k, w]` while it runs. The holders of
+    a job are in its row of `holders`, filled up with -1.
+    """
+
+    what: tuple[str, ...]
+    names: tuple[str, ...]
+    most: Counts
+    uses: Counts
+    holders: Ints
+
+    def __post_init__(self) -> None:
+        freeze_fields(self, {"most": np.int64, "uses": np.int64, "holders": np.int32})
+
+    def allow(self, of_job: Ints) -> Bools:
+        """Which jobs their holders allow where nothing else runs."""
+        allowed = np.ones(of_job.size, np.bool_)
+        for holder in self.holders.T if self.names else ():
+            allowed &= (holder < 0) | (self.uses[of_job] <= self.most[np.maximum(holder, 0)]).all(axis=1)
+        return allowed
+
+
+@dataclass(frozen=True, eq=False)
 class Demands:
     """What jobs ask of a site; those of one class ask for the same, and `of_job` is the class of each.
 
     A job of class k runs in one `partition`, in the groups where `gives[k, g]` is above 0. It needs `units[k]`, in
     pieces, each on one node: a piece takes `need[k, g]` of the resources of a node of group g and gives `gives[k, g]`
-    units; at most `most[k, g]` go to one node. Of a group that is counted a piece is a whole node, whatever it needs.
+    units; at most `most[k]` go to one node. Of a group that is counted a piece is a whole node, whatever it needs.
+    `limits` say how much the holders of jobs may have.
     """
 
     of_job: Ints
@@ -68,6 +94,7 @@ class Demands:
     need: Counts
     gives: Counts
     licences: Counts
+    limits: Limits
 
     def __post_init__(self) -> None:
         ints = dict.fromkeys(("units", "most", "need", "gives", "licences"), np.int64)
@@ -77,7 +104,11 @@ class Demands:
     def n_classes(self) -> int:
         return self.partition.size
 
-    def fits(self, site: Site) -> Bools:
+    def can_start(self, site: Site) -> Bools:
+        """Which jobs can start where nothing else runs."""
+        return np.asarray(self._fit(site)[self.of_job] & self.limits.allow(self.of_job))
+
+    def _fit(self, site: Site) -> Bools:
         """Which classes fit where nothing else runs."""
         counted, n_nodes = site.is_counted, site.n_nodes
         with np.errstate(divide="ignore"):
@@ -85,6 +116,12 @@ class Demands:
         on_node = np.where(counted, (room > 0).astype(np.int64), np.minimum(room, self.most[:, None]))
         has_units = (on_node * self.gives * n_nodes).sum(axis=1) >= self.units
         return np.asarray(has_units & (self.licences <= site.n_licences).all(axis=1))
+
+
+def no_limits(n_jobs: int, n_classes: int) -> Limits:
+    """Nobody's jobs are limited."""
+    nothing = np.empty((0, 0), np.int64)
+    return Limits((), (), nothing, np.empty((n_classes, 0), np.int64), np.empty((n_jobs, 0), np.int32))
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+
 from joulewise.model.jobs import JobWorld
 from joulewise.model.site import ANY_NUMBER, Demands, Site
 
@@ -145,6 +147,17 @@ class SiteTwin:
         used = sum((self.demands.licences[self.class_of(stay.job)] for stay in self.running), 0)
         return bool((used + self.demands.licences[self.class_of(job)] <= self.site.n_licences).all())
 
+    def is_within_limits(self, job: int) -> bool:
+        """Whether no holder of a job would have more than it may."""
+        limits, of_job = self.demands.limits, self.demands.of_job
+        for holder in limits.holders[job]:
+            if holder >= 0:
+                jobs = [stay.job for stay in self.running if holder in limits.holders[stay.job]]
+                uses = sum((limits.uses[of_job[other]] for other in (*jobs, job)), np.zeros(len(limits.what), np.int64))
+                if (uses > limits.most[holder]).any():
+                    return False
+        return True
+
     def look_through(self, now_s: float) -> None:
         """Let jobs start in order, and hold nodes for the first of each partition that cannot."""
         self.held = []
@@ -158,7 +171,7 @@ class SiteTwin:
         )
         for job in order:
             partition = int(self.demands.partition[self.class_of(job)])
-            if partition in blocked or not self.has_licences(job):
+            if partition in blocked or not self.has_licences(job) or not self.is_within_limits(job):
                 continue
             chosen = self.choice(job, now_s, now_s, True)
             if chosen is not None:
@@ -177,7 +190,7 @@ class SiteTwin:
         jobs = self.world.jobs
         after = [-1] * jobs.n_jobs if jobs.after is None else [int(job) for job in jobs.after]
         think_s = [0.0] * jobs.n_jobs if jobs.think_s is None else [float(value) for value in jobs.think_s]
-        fits = self.demands.fits(self.site)[self.demands.of_job]
+        fits = self.demands.can_start(self.site)
         coming = {
             job: float(jobs.work.arrival_s[job]) if after[job] < 0 else math.inf
             for job in range(jobs.n_jobs)

@@ -18,6 +18,7 @@ from joulewise.kernels.jobs.sites.layout import (
     Coming,
     Ground,
     Held,
+    Limits,
     Outlook,
     Partitions,
     Pieces,
@@ -103,11 +104,13 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
     most_pieces, n_ahead = _most_pieces(site, demands), _n_ahead(scheduler)
     n_held = int(min(most_pieces.sum(), n_ahead * len(site.partitions) * most_pieces.max(initial=0)))
     first = np.concatenate(([0], np.cumsum(most_pieces)))
+    limits = demands.limits
     n_rows = min(demands.n_classes, _MOST_ROWS)
     n_pieces, by_class = int(first[-1]), np.zeros(demands.n_classes, np.int64)
     return SiteRun(
         ground,
         _asks(site, demands),
+        Limits(limits.most.copy(), np.zeros_like(limits.most), limits.uses.copy(), limits.holders.astype(np.int64)),
         _coming(world, scheduler),
         _ranked(world, site, demands, scheduler),
         SiteRules(n_ahead, scheduler.policy.backfills, packs=True, is_by_arrival=_is_by_arrival(scheduler)),

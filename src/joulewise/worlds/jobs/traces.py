@@ -122,7 +122,7 @@ def load_trace(p: TraceParameters, system: ClusterSystem | SiteTables | None = N
     if tables is not None and site is not None:
         demands = demands_on(tables, site, jobs, processors_of(table.about, p), findings)
         findings += not_replayed(tables)
-        fits = demands.fits(site)[demands.of_job]
+        fits = demands.can_start(site)
     types = _types(ruled, np.array(p.power_fractions[: p.pstates]), fits)
     fits = np.diff(types.first) > 0
     if not fits.all():

@@ -83,8 +83,33 @@ def _change_free(run, i, sign):
             remove(run, p)
     for lic in range(run.ground.licences.size):
         run.ground.licences[lic] -= sign * run.asks.licences[k, lic]
+    _count(run, i, k, sign)
     if not run.rules.is_by_arrival:
         note_usage(run.ranked.usage, i, run.start_s[i] if sign > 0 else _end_s(run, i), sign * run.ranked.cores[i])
+
+
+@inlined
+def _count(run, i, k, sign):
+    """The holders of a job have more, or less, than before."""
+    limits = run.limits
+    for slot in range(limits.holders.shape[1]):
+        b = limits.holders[i, slot]
+        if b != NOWHERE:
+            for w in range(limits.most.shape[1]):
+                limits.used[b, w] += sign * limits.uses[k, w]
+
+
+@inlined
+def _is_within_limits(run, i):
+    """Whether all holders of a job may have what it uses beside what they have."""
+    limits, k = run.limits, run.asks.of_job[i]
+    for slot in range(limits.holders.shape[1]):
+        b = limits.holders[i, slot]
+        if b != NOWHERE:
+            for w in range(limits.most.shape[1]):
+                if limits.used[b, w] + limits.uses[k, w] > limits.most[b, w]:
+                    return False
+    return True
 
 
 @inlined
@@ -185,7 +210,7 @@ def _look_through(run, begin, now_s):
     for at in range(begin, waiting.n[0]):
         i = waiting.job[at]
         p = run.asks.partition[run.asks.of_job[i]]
-        if not partitions.is_blocked[p] and has_licences(run, run.asks.of_job[i]):
+        if not partitions.is_blocked[p] and has_licences(run, run.asks.of_job[i]) and _is_within_limits(run, i):
             if _start_if_it_fits(run, i, now_s):
                 continue
             partitions.is_blocked[p] = not run.rules.backfills

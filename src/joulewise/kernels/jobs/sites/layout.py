@@ -51,6 +51,19 @@ class Asks(NamedTuple):
 
 
 @record
+class Limits(NamedTuple):
+    """How much the running jobs of holders may have together, and have, and what a job of each class has.
+
+    The holders of a job are in its row of `holders`, -1 where there is none.
+    """
+
+    most: NDArray[np.int64]
+    used: NDArray[np.int64]
+    uses: NDArray[np.int64]
+    holders: NDArray[np.int64]
+
+
+@record
 class Coming(NamedTuple):
     """When jobs can start at the earliest and how long they run; they are in order of arrival.
 
@@ -235,6 +248,7 @@ class SiteRun(NamedTuple):
 
     ground: Ground
     asks: Asks
+    limits: Limits
     coming: Coming
     ranked: Ranked
     rules: SiteRules

@@ -1,0 +1,92 @@
+"""What running jobs may have together at a site, by the qualities of service of jobs and of partitions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from joulewise.model.arrays import Counts
+from joulewise.model.site import ANY_NUMBER, Limits
+from joulewise.worlds.jobs.sites.site import Qos
+from joulewise.worlds.jobs.sites.site import Site as SiteTables
+
+JOBS = "jobs"
+_SCOPES = (("", None), ("_per_user", "user"), ("_per_account", "group"))
+"""What the names of limits end with, and by which label of jobs these are counted."""
+
+
+class _Holder(NamedTuple):
+    """Who has a limit: jobs of a quality of service with one value of a label, or all of them."""
+
+    qos: str
+    label: str
+    value: str
+
+
+def limits_of(
+    tables: SiteTables, log: pl.DataFrame, partition: pl.Series, uses: Sequence[Mapping[str, int]]
+) -> Limits:
+    """The limits of a site for the jobs of a log; `uses` says by class what a job has of everything."""
+    what = _what(tables.qos)
+    by_name = {each.name: each for each in tables.qos}
+    of_partition = pl.Series([each.qos for each in tables.partitions], dtype=pl.String)[partition]
+    found: dict[_Holder, int] = {}
+    most: list[list[int]] = []
+    columns = []
+    for qos in (log["queue"], of_partition):
+        for ending, label in _SCOPES:
+            limited = {name: _amounts(each, ending, what) for name, each in by_name.items()}
+            limited = {name: row for name, row in limited.items() if min(row, default=ANY_NUMBER) < ANY_NUMBER}
+            columns.append(_holders(qos, log[label] if label else None, limited, found, most))
+    return Limits(
+        what,
+        tuple("/".join(filter(None, holder)) for holder in found),
+        np.array(most, np.int64).reshape(len(found), len(what)),
+        np.array([[use.get(name, 0) for name in what] for use in uses], np.int64).reshape(len(uses), len(what)),
+        np.stack(columns, axis=1),
+    )
+
+
+def too_much(qos: Qos, uses: Mapping[str, int]) -> str:
+    """What a job has more of than one job of a quality of service may, or nothing."""
+    return next((name for name, most in qos.max_per_job.items() if uses.get(name, 0) > _scaled(name, most)), "")
+
+
+def _what(all_qos: Sequence[Qos]) -> tuple[str, ...]:
+    """Everything that is limited."""
+    named = (name for qos in all_qos for ending, _ in _SCOPES for name in getattr(qos, f"max{ending}"))
+    return (JOBS, *dict.fromkeys(named)) if all_qos else ()
+
+
+def _amounts(qos: Qos, ending: str, what: tuple[str, ...]) -> list[int]:
+    """The most of everything that a scope of a quality of service may have."""
+    jobs, amounts = getattr(qos, f"max_jobs{ending}"), getattr(qos, f"max{ending}")
+    limits = {name: _scaled(name, most) for name, most in amounts.items()}
+    return [ANY_NUMBER if limit is None else limit for limit in ({JOBS: jobs, **limits}.get(name) for name in what)]
+
+
+def _holders(
+    qos: pl.Series, label: pl.Series | None, limited: Mapping[str, list[int]], found: dict[_Holder, int],
+    most: list[list[int]],
+) -> Counts:  # fmt: skip
+    """The holder of each job in one scope, -1 where it has none; new ones are added to those found."""
+    values = pl.Series([""]).new_from_index(0, len(qos)) if label is None else label.fill_null("")
+    pairs = pl.DataFrame({"qos": qos.cast(pl.String), "value": values.cast(pl.String)})
+    kinds = pairs.unique(maintain_order=True).with_row_index("kind")
+    of_job = pairs.join(kinds, on=["qos", "value"], how="left", nulls_equal=True, maintain_order="left")["kind"]
+    numbers = []
+    for _, name, value in kinds.iter_rows():
+        holder = _Holder(name, "" if label is None else label.name, value)
+        if name in limited and holder not in found:
+            found[holder] = len(found)
+            most.append(limited[name])
+        numbers.append(found.get(holder, -1))
+    return np.array(numbers, np.int64)[of_job.to_numpy()]
+
+
+def _scaled(name: str, most: int) -> int:
+    return most
