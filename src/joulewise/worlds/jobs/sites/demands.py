@@ -158,7 +158,7 @@ def _asked(tables: SiteTables, jobs: TraceJobs, processors: Processors, findings
     log, numbers = jobs.log, {each.name: i for i, each in enumerate(tables.partitions)}
     usual = next((i for i, each in enumerate(tables.partitions) if each.default), 0)
     partition = log["partition"].replace_strict(numbers, default=None, return_dtype=pl.Int64)
-    _note_partitions(log["partition"].filter(partition.is_null()), tables.partitions[usual].name, findings)
+    _note_partitions(log["partition"].filter(partition.is_null()), tables, usual, findings)
     first, then = ("requested_", "") if processors == "requested" else ("", "requested_")
     nodes, gpus = (pl.coalesce(f"{first}{name}", f"{then}{name}") for name in ("nodes", "gpus"))
     memory_kb = pl.col("requested_memory_kb") * pl.coalesce("requested_cores", "cores")
@@ -205,17 +205,18 @@ def _why_not(tables: SiteTables, frame: pl.DataFrame, jobs: TraceJobs) -> pl.Ser
     return rows.select(why=pl.format("partition {} {}", "name", why).fill_null(""))["why"]
 
 
-def _note_partitions(unknown: pl.Series, usual: str, findings: list[TraceFinding]) -> None:
-    """Note jobs that name no partition of the site."""
+def _note_partitions(unknown: pl.Series, tables: SiteTables, usual: int, findings: list[TraceFinding]) -> None:
+    """Note jobs that name no partition of the site, or none at all where there are several."""
     named = unknown.drop_nulls()
     names = few(named.unique(maintain_order=True).to_list())
     reasons = {
-        "jobs that name no partition": unknown.null_count(),
+        "jobs that name no partition": unknown.null_count() if len(tables.partitions) > 1 else 0,
         f"jobs of partitions that the site does not have ({names})": named.len(),
     }
     for reason, n in reasons.items():
         if n:
-            findings.append(TraceFinding(reason, n, reason, f"sent to the partition {usual}", "guessed"))
+            done = f"sent to the partition {tables.partitions[usual].name}"
+            findings.append(TraceFinding(reason, n, reason, done, "guessed"))
 
 
 def _note_oddities(site: Site, kinds: list[Asked], of_job: pl.Series, findings: list[TraceFinding]) -> None:
