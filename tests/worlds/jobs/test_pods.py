@@ -33,6 +33,7 @@ def test_pods_are_jobs_with_fractions_of_gpus(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert jobs["requested_cores"].to_list() == [12, 7, 4, 8]
     assert jobs["cores"].to_list() == [12, 7, 4, None]
+    assert (jobs["requested_nodes"].to_list(), jobs["nodes"].to_list()) == ([1, 1, 1, 1], [1, 1, 1, None])
     assert jobs["requested_gpus"].to_list() == [1.0, 0.46, None, 8.0]
     assert jobs["gpus"].to_list() == [1.0, 0.46, None, None]
     assert jobs["requested_gpu_kind"].to_list() == [None, "V100M16|V100M32", None, "A10"]

@@ -40,7 +40,7 @@ def _jobs_have_what_they_ask(case: JobCase) -> Iterator[str]:
     wrong = (pieces < 1) | (pieces > most)
     yield from job_findings("pieces on a node", job[wrong], pieces[wrong], "1 or more, as many as it may have there")
     n = case.world.n_jobs
-    has, last = np.bincount(job, pieces * gives, n), np.zeros(n, np.int64)
+    has, last = np.bincount(job, pieces * gives, n).astype(np.int64), np.zeros(n, np.int64)
     np.maximum.at(last, job, gives)
     used = np.flatnonzero(case.allocation.used)
     needed = demands.units[demands.of_job[used]]

@@ -95,6 +95,8 @@ def _jobs(log: Log, pods: pl.DataFrame) -> pl.DataFrame:
         run_s=(pl.col("deletion_time") - pl.col("scheduled_time")).clip(0).ceil(),
         cores=pl.when(has_run).then(cores),
         requested_cores=cores,
+        nodes=pl.when(has_run).then(pl.lit(1, pl.Int64)),
+        requested_nodes=pl.lit(1, pl.Int64),
         requested_memory_kb=memory_kb / cores,
         gpus=pl.when(has_run).then(gpus),
         requested_gpus=gpus,

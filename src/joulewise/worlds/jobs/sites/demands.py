@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from joulewise.model.site import ANY_NUMBER, Demands, Site
-from joulewise.worlds.jobs.sites.ground import OF_A_GPU, capped_cores
-from joulewise.worlds.jobs.sites.site import CORES, GPUS, MEMORY_MIB, NodeGroup, Partition
+from joulewise.worlds.jobs.sites.ground import OF_A_GPU, capped_cores, few
+from joulewise.worlds.jobs.sites.site import CORES, GPUS, MEMORY_MIB, NodeGroup
 from joulewise.worlds.jobs.sites.site import Site as SiteTables
 from joulewise.worlds.jobs.trace_jobs import Processors, TraceFinding, TraceJobs
 
-_FEATURES = re.compile(r"[\w.\-]+([&|][\w.\-]+)*")
-_KB = 1024
+_FEATURE = r"[\w.\-]+"
+_FEATURES = re.compile(rf"{_FEATURE}(&{_FEATURE})*|{_FEATURE}(\|{_FEATURE})*")
+_NUMBERED = re.compile(r"(.+)=([0-9]+(?:\.[0-9]+)?)")
+_KIB = 1024
+_DIGITS = 6
+"""Of amounts that are rounded up, so that the rounding of their computation does not count."""
 
 
 class Asked(NamedTuple):
-    """What a class of jobs asks for, of the site as a whole; `memory_kb` is for each processor.
+    """What a class of jobs asks for in all; `gpus` are in thousandths.
 
     `why_not` says why such jobs would never start, or is empty.
     """
@@ -29,9 +32,9 @@ class Asked(NamedTuple):
     partition: int
     nodes: int | None
     cores: int
-    gpus: float
+    memory_mib: int
+    gpus: int
     gpu_kind: str | None
-    memory_kb: float
     licences: str | None
     features: str | None
     why_not: str
@@ -42,14 +45,15 @@ def demands_on(
 ) -> Demands:
     """What jobs ask of a site, as far as their log tells; what is odd about them is noted.
 
-    A job of a partition that gives whole nodes gets as many as it had or as have its processors. Any other gets a like
-    part of each of its nodes, or processors wherever they are free if its number of nodes is not known.
+    Where the number of nodes of a job is known, each of its nodes gives a like part of all. Where it is not, a job of a
+    partition that gives whole nodes has as many as it needs, and any other has a piece for each GPU, or else for each
+    processor, wherever these are free.
     """
     frame = _asked(tables, jobs, processors, findings)
     rows = frame.unique(maintain_order=True).with_row_index("kind")
     of_job = frame.join(rows, on=frame.columns, how="left", nulls_equal=True, maintain_order="left")["kind"]
     kinds = [Asked(*row) for row in rows.drop("kind").iter_rows()]
-    _note_features(kinds, of_job, findings)
+    _note_oddities(site, kinds, of_job, findings)
     made = [_Kind.of(tables, site, asked) for asked in kinds]
     return Demands(
         of_job.to_numpy(),
@@ -72,101 +76,99 @@ class _Kind(NamedTuple):
 
     @staticmethod
     def of(tables: SiteTables, site: Site, asked: Asked) -> _Kind:
-        partition = tables.partitions[asked.partition]
         is_whole = bool(site.gives_wholes[asked.partition])
-        units, most, pieces = _pieces(asked, is_whole=is_whole)
+        if asked.nodes:
+            units, most = asked.nodes, 1
+        elif is_whole:
+            units, most = asked.cores, 1
+        else:
+            units, most = _up(asked.gpus, OF_A_GPU) or asked.cores, ANY_NUMBER
+        has_parts = bool(asked.nodes) or not is_whole
         need, gives = [], []
         for g, group in enumerate(tables.nodes):
-            has = dict(zip(site.resources, site.capacity[g].tolist(), strict=True))
-            share = pieces if pieces else max(math.ceil(asked.cores / group.cores), 1)
-            piece = _piece(asked, share, partition, site.resources)
-            may = not asked.why_not and group.name in partition.nodes and _suits(asked, group)
-            fits = may and all(piece[name] <= has[name] for name in site.resources)
-            whole = is_whole and not site.is_counted[g]
-            need.append([has[name] if whole else piece[name] for name in site.resources])
-            gives.append(int(fits) * (1 if pieces else group.cores))
+            has = site.capacity[g].tolist()
+            takes = _takes(tables, site, asked, group)
+            n, gain = (units, 1) if has_parts else _wholes(asked.cores, takes, has)
+            piece = [_up(amount, n) for amount in takes]
+            fits = all(part <= there for part, there in zip(piece, has, strict=True))
+            may = fits and not asked.why_not and site.in_partition[asked.partition, g] and _suits(asked, group)
+            need.append(has if is_whole and not site.is_counted[g] else piece)
+            gives.append(gain if may else 0)
         return _Kind(units, most, need, gives)
 
 
-def _pieces(asked: Asked, *, is_whole: bool) -> tuple[int, int, int]:
-    """The units that a job needs, how many pieces may be on a node, and into how many like parts it is divided.
+def _up(amount: int, parts: int) -> int:
+    """One of so many parts of an amount, rounded up."""
+    return -(-amount // parts)
 
-    No parts means whole nodes until there are processors enough.
+
+def _takes(tables: SiteTables, site: Site, asked: Asked, group: NodeGroup) -> list[int]:
+    """What a class takes in all of each resource, on nodes of a group."""
+    amounts = {CORES: asked.cores, MEMORY_MIB: asked.memory_mib, GPUS: asked.gpus}
+    capped = {capped_cores(tables.partitions[asked.partition]): asked.cores}
+    kinds = _gpus_by_kind(asked, group) or {}
+    return [{**kinds, **amounts, **capped}.get(name, 0) for name in site.resources]
+
+
+def _wholes(cores: int, takes: Sequence[int], has: Sequence[int]) -> tuple[int, int]:
+    """How many whole nodes of a group have enough of everything, and how many processors each gives."""
+    needed = [_up(amount, there) for amount, there in zip(takes, has, strict=True) if there]
+    n = max(needed, default=1)
+    return n, _up(cores, n) if n > needed[0] else has[0]
+
+
+def _gpus_by_kind(asked: Asked, group: NodeGroup) -> dict[str, int] | None:
+    """How many GPUs of which kind a class takes of a group, in thousandths; None where the group lacks the kind.
+
+    Of kinds of which any will do it takes the one that nodes of the group have most of.
     """
-    if asked.nodes:
-        return asked.nodes, 1, asked.nodes
-    if is_whole:
-        return asked.cores, 1, 0
-    n = max(math.ceil(asked.gpus), 1) if asked.gpus else asked.cores
-    return n, ANY_NUMBER, n
-
-
-def _piece(asked: Asked, n: int, partition: Partition, resources: tuple[str, ...]) -> dict[str, int]:
-    """What one of n like parts of a job takes."""
-    cores = math.ceil(asked.cores / n)
-    takes = dict.fromkeys(resources, 0)
-    takes[CORES] = cores
-    takes[MEMORY_MIB] = math.ceil(asked.memory_kb * cores / _KB)
-    takes[GPUS] = math.ceil(asked.gpus * OF_A_GPU / n)
-    for kind, number in _kinds_of(asked.gpu_kind, asked.gpus).items():
-        if kind in takes:
-            takes[kind] = math.ceil(number * OF_A_GPU / n)
-    if capped_cores(partition) in takes:
-        takes[capped_cores(partition)] = cores
-    return takes
-
-
-def _kinds_of(text: str | None, n: float) -> Mapping[str, float]:
-    """How many GPUs of which kind, from a kind or from kind=number,...; none where one of several kinds will do."""
-    if text is None or "|" in text:
+    if not asked.gpus or asked.gpu_kind is None:
         return {}
-    pairs = (part.partition("=") for part in text.split(","))
-    return {kind: float(number) if number else n for kind, _, number in pairs}
+    if "|" in asked.gpu_kind:
+        found = [kind for kind in asked.gpu_kind.split("|") if kind in group.gpus]
+        return {max(found, key=group.gpus.__getitem__): asked.gpus} if found else None
+    numbers = _numbers(asked.gpu_kind, asked.gpus / OF_A_GPU)
+    kinds = {kind: round(number * OF_A_GPU) for kind, number in numbers.items()}
+    return kinds if kinds.keys() <= group.gpus.keys() else None
+
+
+def _numbers(text: str, usual: float = 1) -> dict[str, float]:
+    """How many there are of what, from name=number,...; the usual number where none is said."""
+    matches = ((part, _NUMBERED.fullmatch(part)) for part in text.split(",") if part)
+    return {match[1] if match else part: float(match[2]) if match else usual for part, match in matches}
 
 
 def _suits(asked: Asked, group: NodeGroup) -> bool:
-    """Whether nodes of a group have the features and the kind of GPUs that are asked for."""
-    if asked.gpus and asked.gpu_kind:
-        kinds = asked.gpu_kind.split("|") if "|" in asked.gpu_kind else list(_kinds_of(asked.gpu_kind, asked.gpus))
-        found = [kind in group.gpus for kind in kinds]
-        if not (any(found) if "|" in asked.gpu_kind else all(found)):
-            return False
-    return not _is_simple(asked.features) or any(
-        all(name in group.features for name in both.split("&")) for both in str(asked.features).split("|")
-    )
-
-
-def _is_simple(features: str | None) -> bool:
-    """Whether features are a list of such that all, or any, must be there."""
-    return features is not None and _FEATURES.fullmatch(features) is not None
+    """Whether nodes of a group have the features and the kinds of GPUs that are asked for."""
+    if _gpus_by_kind(asked, group) is None:
+        return False
+    if asked.features is None or not _FEATURES.fullmatch(asked.features):
+        return True
+    return any(all(name in group.features for name in both.split("&")) for both in asked.features.split("|"))
 
 
 def _licences(site: Site, asked: Asked) -> list[int]:
     """How many of each licence of the site a class needs."""
-    needs = dict.fromkeys(site.licences, 0)
-    for part in filter(None, (asked.licences or "").split(",")):
-        name, _, number = part.partition("=")
-        if name in needs:
-            needs[name] = int(number or 1)
-    return list(needs.values())
+    numbers = _numbers(asked.licences or "")
+    return [round(numbers.get(name, 0)) for name in site.licences]
 
 
 def _asked(tables: SiteTables, jobs: TraceJobs, processors: Processors, findings: list[TraceFinding]) -> pl.DataFrame:
     """A row for each job with the fields of `Asked`."""
     log, numbers = jobs.log, {each.name: i for i, each in enumerate(tables.partitions)}
     usual = next((i for i, each in enumerate(tables.partitions) if each.default), 0)
-    named = log["partition"].replace_strict(numbers, default=None, return_dtype=pl.Int64)
-    _note_partitions(log["partition"].filter(named.is_null()), tables.partitions[usual].name, findings)
+    partition = log["partition"].replace_strict(numbers, default=None, return_dtype=pl.Int64)
+    _note_partitions(log["partition"].filter(partition.is_null()), tables, usual, findings)
     first, then = ("requested_", "") if processors == "requested" else ("", "requested_")
-    partition = named.fill_null(usual)
-    nodes = pl.coalesce(f"{first}nodes", f"{then}nodes")
+    nodes, gpus = (pl.coalesce(f"{first}{name}", f"{then}{name}") for name in ("nodes", "gpus"))
+    memory_kb = pl.col("requested_memory_kb") * pl.coalesce("requested_cores", "cores")
     frame = log.select(
-        partition=partition,
+        partition=partition.fill_null(usual),
         nodes=pl.when(nodes > 0).then(nodes),
         cores=pl.Series(jobs.cores),
-        gpus=pl.coalesce(f"{first}gpus", f"{then}gpus").fill_null(0.0),
-        gpu_kind=pl.coalesce("requested_gpu_kind", "gpu_kind"),
-        memory_kb=pl.col("requested_memory_kb").fill_null(0.0),
+        memory_mib=(memory_kb / _KIB).round(_DIGITS).ceil().fill_null(0).clip(0, ANY_NUMBER).cast(pl.Int64),
+        gpus=(gpus * OF_A_GPU).round(_DIGITS).ceil().fill_null(0).clip(0, ANY_NUMBER).cast(pl.Int64),
+        gpu_kind=pl.when(pl.col("requested_gpus") > 0).then("requested_gpu_kind").otherwise("gpu_kind"),
         licences="licences",
         features="features",
     )
@@ -180,48 +182,58 @@ def _asked(tables: SiteTables, jobs: TraceJobs, processors: Processors, findings
 
 def _why_not(tables: SiteTables, frame: pl.DataFrame, jobs: TraceJobs) -> pl.Series:
     """Why jobs would never start in their partition, "" where they may."""
-    limits: dict[str, list[Any]] = {
-        "max_time": [math.inf if each.max_time_s is None else each.max_time_s for each in tables.partitions],
-        "max_nodes": [ANY_NUMBER if each.max_nodes is None else each.max_nodes for each in tables.partitions],
-        "min_nodes": [each.min_nodes for each in tables.partitions],
-        "is_up": [each.state == "up" for each in tables.partitions],
-        "name": [each.name for each in tables.partitions],
+    partitions = pl.DataFrame(
+        {
+            "name": [each.name for each in tables.partitions],
+            "is_up": [each.state == "up" for each in tables.partitions],
+            "max_time_s": pl.Series([each.max_time_s for each in tables.partitions], dtype=pl.Float64),
+            "max_nodes": pl.Series([each.max_nodes for each in tables.partitions], dtype=pl.Int64),
+            "min_nodes": [each.min_nodes for each in tables.partitions],
+        }
+    )
+    rows = partitions[frame["partition"]].with_columns(frame["nodes"], requested_s=pl.Series(jobs.requested_s))
+    why = (
+        pl.when(~pl.col("is_up"))
+        .then(pl.lit("is not up"))
+        .when(pl.col("requested_s") > pl.col("max_time_s"))
+        .then(pl.lit("has a shorter time limit than they ask for"))
+        .when(pl.col("nodes") > pl.col("max_nodes"))
+        .then(pl.lit("allows fewer nodes"))
+        .when(pl.col("nodes") < pl.col("min_nodes"))
+        .then(pl.lit("asks for more nodes"))
+    )
+    return rows.select(why=pl.format("partition {} {}", "name", why).fill_null(""))["why"]
+
+
+def _note_partitions(unknown: pl.Series, tables: SiteTables, usual: int, findings: list[TraceFinding]) -> None:
+    """Note jobs that name no partition of the site, or none at all where there are several."""
+    named = unknown.drop_nulls()
+    names = few(named.unique(maintain_order=True).to_list())
+    reasons = {
+        "jobs that name no partition": unknown.null_count() if len(tables.partitions) > 1 else 0,
+        f"jobs of partitions that the site does not have ({names})": named.len(),
     }
-    limit = {name: pl.Series(values)[frame["partition"]] for name, values in limits.items()}
-    reasons = (
-        (~limit["is_up"], "is not up"),
-        (pl.Series(jobs.requested_s) > limit["max_time"], "has a shorter time limit than they ask for"),
-        ((frame["nodes"] > limit["max_nodes"]).fill_null(False), "allows fewer nodes"),
-        ((frame["nodes"] < limit["min_nodes"]).fill_null(False), "asks for more nodes"),
-    )
-    why = pl.Series([""]).new_from_index(0, frame.height)
-    for is_so, text in reasons:
-        words = pl.select(pl.lit("partition ") + limit["name"] + pl.lit(f" {text}")).to_series()
-        why = why.zip_with(~(is_so & (why == "")), words)
-    return why
-
-
-def _note_partitions(unknown: pl.Series, usual: str, findings: list[TraceFinding]) -> None:
-    """Note jobs that name no partition of the site."""
-    names = unknown.drop_nulls().unique(maintain_order=True).to_list()
-    parts: Iterator[tuple[int, str]] = iter(
-        (
-            (unknown.null_count(), "jobs that name no partition"),
-            (
-                len(unknown) - unknown.null_count(),
-                f"jobs of partitions that the site does not have ({', '.join(names[:6])})",
-            ),
-        )
-    )
-    for n, reason in parts:
+    for reason, n in reasons.items():
         if n:
-            findings.append(TraceFinding(reason, n, reason, f"sent to the partition {usual}", "guessed"))
+            done = f"sent to the partition {tables.partitions[usual].name}"
+            findings.append(TraceFinding(reason, n, reason, done, "guessed"))
 
 
-def _note_features(kinds: list[Asked], of_job: pl.Series, findings: list[TraceFinding]) -> None:
-    """Note features that are asked for in a way that is not replayed."""
-    odd = [i for i, asked in enumerate(kinds) if asked.features is not None and not _is_simple(asked.features)]
-    n = int(of_job.is_in(odd).sum())
-    if n:
-        reason = "jobs that ask for features in another way than a&b or a|b"
-        findings.append(TraceFinding("odd features", n, reason, "replayed on any nodes", "lost"))
+def _note_oddities(site: Site, kinds: list[Asked], of_job: pl.Series, findings: list[TraceFinding]) -> None:
+    """Note what is asked for in a way that is not replayed."""
+    absent = [[name for name in _numbers(asked.licences or "") if name not in site.licences] for asked in kinds]
+    names = few(list(dict.fromkeys(name for row in absent for name in row)))
+    is_odd = [not _FEATURES.fullmatch(asked.features or "any") for asked in kinds]
+    odd = (
+        ("odd features", is_odd, "jobs that ask for features in another way than a&b or a|b", "replayed on any nodes"),
+        (
+            "absent licences",
+            [bool(row) for row in absent],
+            f"jobs with licences that the site does not have ({names})",
+            "replayed as if there were enough",
+        ),
+    )
+    for key, is_so, reason, done in odd:
+        n = int(pl.Series(is_so, dtype=pl.Boolean)[of_job].sum())
+        if n:
+            findings.append(TraceFinding(key, n, reason, done, "lost"))

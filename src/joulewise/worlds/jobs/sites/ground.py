@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +19,12 @@ OF_A_GPU = 1000
 
 _MOST_NAMES = 6
 
+_NOT_OF_PARTITIONS: Mapping[str, object] = {
+    "default_time_s": None, "priority": 1, "qos": None, "accounts": (), "qos_of_jobs": (), "preemption": None,
+    "grace_s": 0.0,
+}  # fmt: skip
+"""What jobs are not held to of partitions, unless it is as usual."""
+
 
 def site_of(tables: SiteTables) -> Site:
     """The site for jobs to be placed on."""
@@ -28,7 +34,7 @@ def site_of(tables: SiteTables) -> Site:
         names,
         tuple(group.name for group in groups),
         _counts([group.count for group in groups]),
-        _counts([[_has(tables, group, name) for name in names] for group in groups]),
+        _counts([[has.get(name, 0) for name in names] for has in (_has(tables, group) for group in groups)]),
         _counts([group.weight for group in groups]),
         tuple(partition.name for partition in partitions),
         np.array([[group.name in partition.nodes for group in groups] for partition in partitions]),
@@ -61,7 +67,7 @@ def resources_of(tables: SiteTables) -> tuple[str, ...]:
     mixed = dict.fromkeys(kind for group in tables.nodes if len(group.gpus) > 1 for kind in group.gpus)
     others = dict.fromkeys(name for group in tables.nodes for name in group.other)
     capped = (capped_cores(partition) for partition in tables.partitions if partition.max_cores_per_node is not None)
-    return (CORES, MEMORY_MIB, GPUS, *mixed, *others, *capped)
+    return tuple(dict.fromkeys((CORES, MEMORY_MIB, GPUS, *mixed, *others, *capped)))
 
 
 def capped_cores(partition: Partition) -> str:
@@ -69,17 +75,13 @@ def capped_cores(partition: Partition) -> str:
     return f"{CORES} of {partition.name}"
 
 
-def _has(tables: SiteTables, group: NodeGroup, name: str) -> int:
-    """What a node of a group has of a resource."""
-    caps = {capped_cores(each): each.max_cores_per_node or 0 for each in tables.partitions}
-    if name in caps:
-        return min(caps[name], group.cores)
-    has = {
-        CORES: group.cores,
-        MEMORY_MIB: ANY_NUMBER if group.memory_mib is None else group.memory_mib,
-        GPUS: OF_A_GPU * sum(group.gpus.values()),
-    }
-    return has.get(name, OF_A_GPU * group.gpus.get(name, 0) or group.other.get(name, 0))
+def _has(tables: SiteTables, group: NodeGroup) -> dict[str, int]:
+    """What a node of a group has of each resource that it has."""
+    kinds = {kind: OF_A_GPU * number for kind, number in group.gpus.items()}
+    memory_mib = ANY_NUMBER if group.memory_mib is None else group.memory_mib
+    counted = {CORES: group.cores, MEMORY_MIB: memory_mib, GPUS: sum(kinds.values())}
+    caps = {capped_cores(each): min(each.max_cores_per_node or group.cores, group.cores) for each in tables.partitions}
+    return {**group.other, **kinds, **counted, **caps}
 
 
 def _counts(values: object) -> Counts:
@@ -94,16 +96,16 @@ def not_replayed(tables: SiteTables) -> list[TraceFinding]:
         "reservations": tables.reservations,
     }
     found = [(what, [each.name for each in rows]) for what, rows in named.items() if rows]
-    for key in ("qos", "accounts", "qos_of_jobs", "preemption"):
-        names = [each.name for each in tables.partitions if getattr(each, key)]
-        found += [(f"partitions with {key}", names)] if names else []
+    for key, usual in _NOT_OF_PARTITIONS.items():
+        names = [each.name for each in tables.partitions if getattr(each, key) != usual]
+        found += [(f"partitions with {key.removesuffix('_s')}", names)] if names else []
     found += [("settings of Slurm", list(tables.slurm))] if tables.slurm else []
     return [
-        TraceFinding(f"not replayed: {what}", len(names), f"{what} of the site ({_few(names)})", "not replayed", "lost")
+        TraceFinding(f"not replayed: {what}", len(names), f"{what} of the site ({few(names)})", "not replayed", "lost")
         for what, names in found
     ]
 
 
-def _few(names: list[str]) -> str:
+def few(names: list[str]) -> str:
     """The first of some names."""
     return ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")

@@ -1,0 +1,220 @@
+"""The validator of sites: it finds what is planted by hand, and agrees with plain counting on random sites."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from joulewise.check.jobs.allocation import check_jobs
+from joulewise.model.jobs import Fate, JobAllocation, Jobs, JobWorld
+from joulewise.model.site import Demands, Places, Site
+from joulewise.policies.jobs.table import JOB_POLICIES
+from joulewise.simulate.jobs.run import simulate_jobs
+from joulewise.simulate.jobs.scheduler import Scheduler
+from tests.strategies.job_worlds import clusters_of, types_of, work_of
+from tests.strategies.random_sites import site_worlds
+
+EASY = Scheduler(JOB_POLICIES["easy"])
+
+Row: TypeAlias = tuple[int, int, int, int]
+"""A piece: job, group, node and how many."""
+
+CPU, GPU, WIDE = 0, 1, 2
+RIGHT: tuple[Row, ...] = (
+    (0, GPU, 0, 2), (1, GPU, 1, 1), (2, GPU, 1, 1), (3, CPU, 0, 1), (3, CPU, 1, 1), (4, WIDE, -1, 2), (5, CPU, 0, 1),
+)  # fmt: skip
+START_S = (0.0, 0.0, 0.0, 0.0, 0.0, 10.0)
+
+
+def small_world() -> JobWorld:
+    """Two nodes of 4 processors, two of 4 with 2 GPUs, and two that are given as wholes; one licence.
+
+    Job 0 has two GPUs, jobs 1 and 2 have one each, job 3 a part of two nodes, job 4 two whole nodes, and job 5 a
+    processor. Jobs 1 and 5 need the licence. All jobs run for 10 s.
+    """
+    site = Site(
+        ("cores", "gpus"), ("cpu", "gpu", "wide"), np.array([2, 2, 2]), np.array([[4, 0], [4, 2], [8, 0]]),
+        np.array([1, 2, 1]), ("batch", "wholes"), np.array([[True, True, False], [False, False, True]]),
+        np.array([0, 0]), np.array([False, True]), ("matlab",), np.array([1]),
+    )  # fmt: skip
+    of_gpus, of_nodes, of_wholes = [0, 1, 0], [1, 1, 0], [0, 0, 1]
+    pieces = np.array([[1, 1], [1, 1], [1, 1], [2, 0], [8, 0], [1, 0]])
+    demands = Demands(
+        np.arange(6), np.array([0, 0, 0, 0, 1, 0]), np.array([2, 1, 1, 2, 2, 1]), np.array([2, 1, 1, 1, 1, 1]),
+        np.repeat(pieces[:, None], 3, axis=1), np.array([of_gpus, of_gpus, of_gpus, of_nodes, of_wholes, of_nodes]),
+        np.array([[0], [1], [0], [0], [0], [1]]),
+    )  # fmt: skip
+    options: Any = [[(0, 1, 10.0, 10.0)] for _ in range(6)]
+    return JobWorld(clusters_of([100]), types_of(options), Jobs(work_of([0.0] * 6), demands=demands), site=site)
+
+
+def allocated(rows: tuple[Row, ...] = RIGHT, start_s: tuple[float, ...] = START_S) -> JobAllocation:
+    """The jobs of the small world at these places."""
+    starts, n = np.array(start_s), len(start_s)
+    return JobAllocation(np.arange(n), starts, starts + 10.0, np.zeros(n), np.full(n, Fate.RAN), places=places_of(rows))
+
+
+def places_of(rows: tuple[Row, ...]) -> Places:
+    return Places(*np.array(rows, np.int64).reshape(-1, 4).T)
+
+
+def test_a_right_allocation_has_nothing_wrong() -> None:
+    assert check_jobs(small_world(), allocated()) == []
+
+
+def other(at: int, row: Row) -> tuple[Row, ...]:
+    """The right places with one piece otherwise."""
+    return (*RIGHT[:at], row, *RIGHT[at + 1 :])
+
+
+FAULTS: dict[str, tuple[tuple[Row, ...], str]] = {
+    "moved to a full node": (other(1, (1, GPU, 0, 1)), "node 0 of group gpu: found more gpus in use at 0.0 s than"),
+    "two jobs on one GPU": (
+        other(0, (0, GPU, 1, 2)),
+        "node 1 of group gpu: found more gpus in use at 0.0 s than the 2",
+    ),
+    "a group of another partition": (other(6, (5, WIDE, -1, 1)), "job 5: group of a piece: found 2"),
+    "a group without what it needs": (other(1, (1, CPU, 1, 1)), "job 1: group of a piece: found 0"),
+    "no such group": (other(6, (5, 3, 0, 1)), "job 5: group of a piece: found 3"),
+    "no such node": (other(6, (5, CPU, 2, 1)), "job 5: node of a piece: found 2"),
+    "a node below 0": (other(6, (5, CPU, -1, 1)), "job 5: node of a piece: found -1"),
+    "a node of a counted group": (other(5, (4, WIDE, 0, 2)), "job 4: node of a piece: found 0"),
+    "a piece more": (other(6, (5, CPU, 0, 2)), "job 5: pieces on a node: found 2"),
+    "a piece less": (other(0, (0, GPU, 0, 1)), "job 0: units: found 1"),
+    "no pieces": (other(6, (5, CPU, 0, 0)), "job 5: pieces on a node: found 0"),
+    "a node more": ((*RIGHT, (3, GPU, 0, 1)), "job 3: units: found 3"),
+    "a node less": (RIGHT[:4] + RIGHT[5:], "job 3: units: found 1"),
+    "two pieces on one node": (other(4, (3, CPU, 0, 1)), "job 3: node of a piece: found 0"),
+    "a whole node more": (other(5, (4, WIDE, -1, 3)), "group wide: found more nodes in use at 0.0 s than the 2"),
+    "told twice": ((*RIGHT, RIGHT[0]), "job 0: node of a piece: found 0"),
+    "no places": (RIGHT[:-1], "job 5: places of a job that ran: found none"),
+    "no such job": ((*RIGHT, (6, CPU, 0, 1)), "job 6: places of a job that did not run: found some"),
+}
+"""What is planted, and what is said of it."""
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found(fault: str) -> None:
+    rows, words = FAULTS[fault]
+    found = check_jobs(small_world(), allocated(rows))
+    assert any(words in line for line in found), found
+
+
+def test_licences_that_are_exceeded_are_found() -> None:
+    (found,) = check_jobs(small_world(), allocated(start_s=(*START_S[:-1], 9.0)))
+    assert "licence matlab: found more in use at 9.0 s than the 1" in found
+
+
+def test_places_are_told_on_a_site_and_nowhere_else() -> None:
+    world = small_world()
+    assert "found no places" in check_jobs(world, replace(allocated(), places=None))[0]
+    plain = replace(world, site=None, jobs=replace(world.jobs, demands=None))
+    assert "found places" in check_jobs(plain, allocated())[0]
+
+
+# --- random sites ------------------------------------------------------------------------------------------------
+
+
+def rows_of(places: Places) -> tuple[Row, ...]:
+    columns = (places.job, places.group, places.node, places.pieces)
+    return tuple(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def is_held(world: JobWorld, allocation: JobAllocation) -> bool:
+    """Whether nodes and licences have what jobs take, counted at each start in plain Python; all rows are possible."""
+    site, demands = world.site, world.jobs.demands
+    assert site is not None
+    assert demands is not None
+    assert allocation.places is not None
+    jobs = np.flatnonzero(allocation.used).tolist()
+    for now_s in allocation.start_s[jobs].tolist():
+        runs = {job for job in jobs if allocation.start_s[job] <= now_s < allocation.end_s[job]}
+        taken: Counter[tuple[int, int, int]] = Counter()
+        for job, group, node, pieces in rows_of(allocation.places):
+            if job in runs:
+                need = [1] if site.is_counted[group] else demands.need[demands.of_job[job], group].tolist()
+                taken.update({(group, node, r): pieces * amount for r, amount in enumerate(need)})
+        for (group, _, r), amount in taken.items():
+            if amount > (site.n_nodes[group] if site.is_counted[group] else site.capacity[group, r]):
+                return False
+        if (sum(demands.licences[demands.of_job[job]] for job in runs) > site.n_licences).any():
+            return False
+    return True
+
+
+def simulated(world: JobWorld) -> tuple[JobAllocation, tuple[Row, ...]]:
+    """A right allocation and its pieces, of which there are some."""
+    allocation = simulate_jobs(world, EASY).allocation
+    assert allocation.places is not None
+    assume(allocation.places.job.size)
+    assert is_held(world, allocation)
+    return allocation, rows_of(allocation.places)
+
+
+def said(world: JobWorld, allocation: JobAllocation, rows: list[Row]) -> list[str]:
+    return check_jobs(world, replace(allocation, places=places_of(tuple(rows))))
+
+
+@given(world=site_worlds(), data=st.data())
+def test_a_job_that_is_moved_to_another_node_is_found_where_that_is_full(world: JobWorld, data: st.DataObject) -> None:
+    allocation, rows = simulated(world)
+    site = world.site
+    assert site is not None
+    shared = [at for at, (_, group, _, _) in enumerate(rows) if site.n_nodes[group] > 1 and not site.is_counted[group]]
+    assume(shared)
+    at = data.draw(st.sampled_from(shared))
+    job, group, _, pieces = rows[at]
+    there = {other_node for of, where, other_node, _ in rows if (of, where) == (job, group)}
+    free = [n for n in range(int(site.n_nodes[group])) if n not in there]
+    assume(free)
+    moved = (job, group, data.draw(st.sampled_from(free)), pieces)
+    others = [*rows[:at], moved, *rows[at + 1 :]]
+    wanted = is_held(world, replace(allocation, places=places_of(tuple(others))))
+    assert (said(world, allocation, others) == []) == wanted
+
+
+@given(world=site_worlds(), data=st.data())
+def test_a_job_that_starts_at_another_instant_is_found_where_there_is_no_room(
+    world: JobWorld, data: st.DataObject
+) -> None:
+    allocation, _ = simulated(world)
+    job = data.draw(st.sampled_from(np.flatnonzero(allocation.used).tolist()))
+    followers = [] if world.jobs.after is None else np.flatnonzero(world.jobs.after == job).tolist()
+    assume(not followers)  # their instants would be wrong too
+    start_s, end_s = allocation.start_s.copy(), allocation.end_s.copy()
+    start_s[job] = allocation.ready_s[job] + data.draw(st.integers(0, 30))
+    end_s[job] += start_s[job] - allocation.start_s[job]
+    moved = replace(allocation, start_s=start_s, end_s=end_s)
+    assert (check_jobs(world, moved) == []) == is_held(world, moved)
+
+
+@given(world=site_worlds(), data=st.data())
+def test_pieces_that_cannot_be_are_found_on_any_site(world: JobWorld, data: st.DataObject) -> None:
+    allocation, rows = simulated(world)
+    site, demands = world.site, world.jobs.demands
+    assert site is not None
+    assert demands is not None
+    at = data.draw(st.integers(0, len(rows) - 1))
+    job, group, node, pieces = rows[at]
+    before, after = list(rows[:at]), list(rows[at + 1 :])
+    kind = demands.of_job[job]
+    absent = np.flatnonzero((demands.gives[kind] == 0) | ~site.in_partition[demands.partition[kind]]).tolist()
+    wrong = {
+        "a node that is not there": [*before, (job, group, int(site.n_nodes[group]), pieces), *after],
+        "a group that is not there": [*before, (job, site.n_groups, node, pieces), *after],
+        "no pieces": [*before, (job, group, node, 0), *after],
+        "told twice": [*rows, rows[at]],
+        "no places": [row for row in rows if row[0] != job],
+        **{f"group {g} of another": [*before, (job, g, node, pieces), *after] for g in absent},
+    }
+    gives = {int(demands.gives[kind, where]) for of, where, _, _ in rows if of == job}
+    if len(gives) == 1:  # or a piece that gives less might be one to spare
+        wrong["a piece more"] = [*before, (job, group, node, pieces + 1), *after]
+        wrong["a piece less"] = [*before, (job, group, node, pieces - 1), *after]
+    assert [fault for fault, others in wrong.items() if said(world, allocation, others) == []] == []
