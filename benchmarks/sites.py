@@ -114,7 +114,13 @@ def _demands(kind: Counts, units: Counts, need: Counts) -> Demands:
     n, n_groups = need.shape[:2]
     ones = np.ones((n, n_groups), np.int64)
     return Demands(
-        kind.astype(np.int32), np.zeros(n, np.int32), units, ones[:, 0], need, ones, np.empty((n, 0), np.int64),
+        kind.astype(np.int32),
+        np.zeros(n, np.int32),
+        units,
+        ones[:, 0],
+        need,
+        ones,
+        np.empty((n, 0), np.int64),
         no_limits(kind.size, n),
     )
 

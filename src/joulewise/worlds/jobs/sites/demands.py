@@ -11,7 +11,8 @@ import polars as pl
 
 from joulewise.model.site import ANY_NUMBER, Demands, Site
 from joulewise.worlds.jobs.sites.ground import OF_A_GPU, capped_cores, few
-from joulewise.worlds.jobs.sites.site import CORES, GPUS, MEMORY_MIB, NodeGroup
+from joulewise.worlds.jobs.sites.limits import JOBS, limits_of, too_much
+from joulewise.worlds.jobs.sites.site import CORES, GPUS, MEMORY_MIB, NODES, NodeGroup
 from joulewise.worlds.jobs.sites.site import Site as SiteTables
 from joulewise.worlds.jobs.trace_jobs import Processors, TraceFinding, TraceJobs
 
@@ -37,6 +38,7 @@ class Asked(NamedTuple):
     gpu_kind: str | None
     licences: str | None
     features: str | None
+    qos: str | None
     why_not: str
 
 
@@ -63,6 +65,7 @@ def demands_on(
         np.array([kind.need for kind in made]),
         np.array([kind.gives for kind in made]),
         np.array([_licences(site, asked) for asked in kinds]).reshape(len(kinds), len(site.licences)),
+        limits_of(tables, jobs.log, frame["partition"], [_uses(tables, asked) for asked in kinds]),
     )
 
 
@@ -84,6 +87,7 @@ class _Kind(NamedTuple):
         else:
             units, most = _up(asked.gpus, OF_A_GPU) or asked.cores, ANY_NUMBER
         has_parts = bool(asked.nodes) or not is_whole
+        why_not = asked.why_not or too_much(tables, asked.qos, _uses(tables, asked))
         need, gives = [], []
         for g, group in enumerate(tables.nodes):
             has = site.capacity[g].tolist()
@@ -91,7 +95,7 @@ class _Kind(NamedTuple):
             n, gain = (units, 1) if has_parts else _wholes(asked.cores, takes, has)
             piece = [_up(amount, n) for amount in takes]
             fits = all(part <= there for part, there in zip(piece, has, strict=True))
-            may = fits and not asked.why_not and site.in_partition[asked.partition, g] and _suits(asked, group)
+            may = fits and not why_not and site.in_partition[asked.partition, g] and _suits(asked, group)
             need.append(has if is_whole and not site.is_counted[g] else piece)
             gives.append(gain if may else 0)
         return _Kind(units, most, need, gives)
@@ -138,6 +142,14 @@ def _numbers(text: str, usual: float = 1) -> dict[str, float]:
     return {match[1] if match else part: float(match[2]) if match else usual for part, match in matches}
 
 
+def _uses(tables: SiteTables, asked: Asked) -> dict[str, int]:
+    """What a job of a class counts for, where there are limits; without a number of nodes, for one at least."""
+    gpus: dict[str, int] = next(filter(None, (_gpus_by_kind(asked, group) for group in tables.nodes)), {})
+    licences = {name: round(number) for name, number in _numbers(asked.licences or "").items()}
+    amounts = {CORES: asked.cores, NODES: asked.nodes or 1, MEMORY_MIB: asked.memory_mib, GPUS: asked.gpus, JOBS: 1}
+    return {**licences, **gpus, **amounts}
+
+
 def _suits(asked: Asked, group: NodeGroup) -> bool:
     """Whether nodes of a group have the features and the kinds of GPUs that are asked for."""
     if _gpus_by_kind(asked, group) is None:
@@ -171,6 +183,7 @@ def _asked(tables: SiteTables, jobs: TraceJobs, processors: Processors, findings
         gpu_kind=pl.when(pl.col("requested_gpus") > 0).then("requested_gpu_kind").otherwise("gpu_kind"),
         licences="licences",
         features="features",
+        qos=pl.col("queue").cast(pl.String),
     )
     why = _why_not(tables, frame, jobs)
     for reason, n in why.filter(why != "").value_counts().sort("count", descending=True).iter_rows():
@@ -191,7 +204,12 @@ def _why_not(tables: SiteTables, frame: pl.DataFrame, jobs: TraceJobs) -> pl.Ser
             "min_nodes": [each.min_nodes for each in tables.partitions],
         }
     )
-    rows = partitions[frame["partition"]].with_columns(frame["nodes"], requested_s=pl.Series(jobs.requested_s))
+    longest_s = {each.name: each.max_time_s for each in tables.qos}
+    rows = partitions[frame["partition"]].with_columns(
+        frame["nodes"],
+        requested_s=pl.Series(jobs.requested_s),
+        longest_s=frame["qos"].replace_strict(longest_s, default=None, return_dtype=pl.Float64),
+    )
     why = (
         pl.when(~pl.col("is_up"))
         .then(pl.lit("is not up"))
@@ -201,6 +219,8 @@ def _why_not(tables: SiteTables, frame: pl.DataFrame, jobs: TraceJobs) -> pl.Ser
         .then(pl.lit("allows fewer nodes"))
         .when(pl.col("nodes") < pl.col("min_nodes"))
         .then(pl.lit("asks for more nodes"))
+        .when(pl.col("requested_s") > pl.col("longest_s"))
+        .then(pl.lit("is asked with a quality of service of a shorter time limit"))
     )
     return rows.select(why=pl.format("partition {} {}", "name", why).fill_null(""))["why"]
 

@@ -18,9 +18,10 @@ OF_A_GPU = 1000
 """GPUs are counted in thousandths, as jobs may ask for a part of one."""
 
 _MOST_NAMES = 6
+_SUBMISSIONS = ("max_submitted", "max_submitted_per_user", "max_submitted_per_account")
 
 _NOT_OF_PARTITIONS: Mapping[str, object] = {
-    "default_time_s": None, "priority": 1, "qos": None, "accounts": (), "qos_of_jobs": (), "preemption": None,
+    "default_time_s": None, "priority": 1, "accounts": (), "qos_of_jobs": (), "preemption": None,
     "grace_s": 0.0,
 }  # fmt: skip
 """What jobs are not held to of partitions, unless it is as usual."""
@@ -91,7 +92,9 @@ def _counts(values: object) -> Counts:
 def not_replayed(tables: SiteTables) -> list[TraceFinding]:
     """What a site has that its jobs are not held to, one finding for each."""
     named: dict[str, Sequence[Qos | Account | Reservation]] = {
-        "qualities of service": tables.qos,
+        "qualities of service with limits on submission, or preemption": [
+            each for each in tables.qos if each.preempts or any(getattr(each, key) for key in _SUBMISSIONS)
+        ],
         "accounts": tables.accounts,
         "reservations": tables.reservations,
     }

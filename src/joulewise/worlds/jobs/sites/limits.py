@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +10,8 @@ import polars as pl
 
 from joulewise.model.arrays import Counts
 from joulewise.model.site import ANY_NUMBER, Limits
-from joulewise.worlds.jobs.sites.site import Qos
+from joulewise.worlds.jobs.sites.ground import OF_A_GPU
+from joulewise.worlds.jobs.sites.site import GPUS, Qos
 from joulewise.worlds.jobs.sites.site import Site as SiteTables
 
 JOBS = "jobs"
@@ -27,12 +27,11 @@ class _Holder(NamedTuple):
     value: str
 
 
-def limits_of(
-    tables: SiteTables, log: pl.DataFrame, partition: pl.Series, uses: Sequence[Mapping[str, int]]
-) -> Limits:
+def limits_of(tables: SiteTables, log: pl.DataFrame, partition: pl.Series, uses: Sequence[Mapping[str, int]]) -> Limits:
     """The limits of a site for the jobs of a log; `uses` says by class what a job has of everything."""
     what = _what(tables.qos)
     by_name = {each.name: each for each in tables.qos}
+    unit = np.array([unit_of(tables, name) for name in what], np.int64)
     of_partition = pl.Series([each.qos for each in tables.partitions], dtype=pl.String)[partition]
     found: dict[_Holder, int] = {}
     most: list[list[int]] = []
@@ -45,15 +44,21 @@ def limits_of(
     return Limits(
         what,
         tuple("/".join(filter(None, holder)) for holder in found),
-        np.array(most, np.int64).reshape(len(found), len(what)),
+        np.array(most, np.int64).reshape(len(found), len(what)) * unit,
         np.array([[use.get(name, 0) for name in what] for use in uses], np.int64).reshape(len(uses), len(what)),
         np.stack(columns, axis=1),
     )
 
 
-def too_much(qos: Qos, uses: Mapping[str, int]) -> str:
-    """What a job has more of than one job of a quality of service may, or nothing."""
-    return next((name for name, most in qos.max_per_job.items() if uses.get(name, 0) > _scaled(name, most)), "")
+def too_much(tables: SiteTables, qos: str | None, uses: Mapping[str, int]) -> bool:
+    """Whether a job has more of something than a single job of its quality of service may."""
+    limits = next((each.max_per_job for each in tables.qos if each.name == qos), {})
+    return any(uses.get(name, 0) > most * unit_of(tables, name) for name, most in limits.items())
+
+
+def unit_of(tables: SiteTables, name: str) -> int:
+    """As how much one of a thing that is limited counts: GPUs are counted in parts."""
+    return OF_A_GPU if name == GPUS or any(name in group.gpus for group in tables.nodes) else 1
 
 
 def _what(all_qos: Sequence[Qos]) -> tuple[str, ...]:
@@ -64,9 +69,8 @@ def _what(all_qos: Sequence[Qos]) -> tuple[str, ...]:
 
 def _amounts(qos: Qos, ending: str, what: tuple[str, ...]) -> list[int]:
     """The most of everything that a scope of a quality of service may have."""
-    jobs, amounts = getattr(qos, f"max_jobs{ending}"), getattr(qos, f"max{ending}")
-    limits = {name: _scaled(name, most) for name, most in amounts.items()}
-    return [ANY_NUMBER if limit is None else limit for limit in ({JOBS: jobs, **limits}.get(name) for name in what)]
+    limits = {JOBS: getattr(qos, f"max_jobs{ending}"), **getattr(qos, f"max{ending}")}
+    return [ANY_NUMBER if limits.get(name) is None else limits[name] for name in what]
 
 
 def _holders(
@@ -85,8 +89,5 @@ def _holders(
             found[holder] = len(found)
             most.append(limited[name])
         numbers.append(found.get(holder, -1))
-    return np.array(numbers, np.int64)[of_job.to_numpy()]
-
-
-def _scaled(name: str, most: int) -> int:
-    return most
+    holder: Counts = np.array(numbers, np.int64)[of_job.to_numpy()]
+    return holder
