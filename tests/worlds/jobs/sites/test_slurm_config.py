@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from joulewise.errors import InputError
+from joulewise.worlds.jobs.sites.hostlists import expanded
 from joulewise.worlds.jobs.sites.import_site import import_site, imported_text, write_site
 from joulewise.worlds.jobs.sites.imported import CHANGED, FATES, GUESSED, LOST, ImportedSite
 from joulewise.worlds.jobs.sites.site import Licence, NodeGroup, Partition
@@ -42,13 +44,17 @@ def test_a_centre(tmp_path: Path) -> None:
     site = found.site
     assert site.name == "larch"
     assert site.nodes == (
-        NodeGroup(name="gpu-a100", count=8, cores=64, memory_mib=512_000, gpus={"a100": 4}, other={"nvme": 2}, weight=100),
+        NodeGroup(
+            name="gpu-a100", count=8, cores=64, memory_mib=512_000, gpus={"a100": 4}, other={"nvme": 2}, weight=100
+        ),
         NodeGroup(name="gpu-v100", count=4, cores=44, memory_mib=383_000, gpus={"v100": 2}),
         NodeGroup(name="node-250g", count=18, cores=64, memory_mib=256_000, features=("zen3", "ib")),
-        NodeGroup(name="node-1000g", count=2, cores=64, memory_mib=1_024_000, features=("zen3", "ib", "fat"), weight=50),
+        NodeGroup(
+            name="node-1000g", count=2, cores=64, memory_mib=1_024_000, features=("zen3", "ib", "fat"), weight=50
+        ),
     )  # fmt: skip
     cpus, fat, gpus = ("node-250g", "node-1000g"), ("node-1000g",), ("gpu-a100", "gpu-v100")
-    usual = {"max_time_s": 172_800.0, "default_time_s": 3600.0}
+    usual: dict[str, Any] = {"max_time_s": 172_800.0, "default_time_s": 3600.0}
     assert site.partitions == (
         Partition(name="batch", nodes=cpus, default=True, tier=10, accounts=("physics", "bio"), **usual),
         Partition(name="gpu", nodes=gpus, qos="gpu", max_time_s=86_400.0, default_time_s=3600.0),
@@ -250,8 +256,8 @@ def test_a_list_of_nodes(tmp_path: Path) -> None:
 
 def test_files_of_something_else(tmp_path: Path) -> None:
     assert refused(tmp_path, "# notes\n") == [
-        "slurm-0.conf: is in no form that is known; must be one of scontrol show, slurm.conf, gres.conf, a list of nodes "
-        "(sn,cpu_milli,memory_mib,gpu,model)"
+        "slurm-0.conf: is in no form that is known; must be one of scontrol show, slurm.conf, gres.conf, a list of "
+        "nodes (sn,cpu_milli,memory_mib,gpu,model)"
     ]
     (tmp_path / "latin.conf").write_bytes(b"ClusterName=x\nNodeName=\xe9\n")
     for name, said in (("absent", "there is no such file"), ("latin.conf", "latin.conf: line 2: is not UTF-8 text")):
@@ -263,22 +269,11 @@ def test_files_of_something_else(tmp_path: Path) -> None:
 @pytest.mark.skipif(not can_run(), reason=WHY_NOT)
 def test_a_real_slurm_has_understood_the_same(tmp_path: Path) -> None:
     """Its own settings, and what it shows of them, are the same site."""
-    addresses = iter((18000, 18100, 18200, 18300))
-    places = {
-        f"odeName={name}": next(addresses) for name in ("node[001-018]", "node[019,020]", "gpu[1-8]", "gpu[9-12]")
-    }
-    nodes = NODES.replace("\\\n", "").replace("NodeName=new[1-2] State=FUTURE\n", "").replace("nodename", "NodeName")
-    for name, port in places.items():
-        nodes = nodes.replace(name, f"{name} NodeAddr=127.0.0.1 Port=[{port}-{port + _n_of(name) - 1}]")
-    kept = (
-        line for line in CENTRE.replace("\\\n", "").splitlines() if not line.startswith(("PartitionName=later", "Host"))
-    )
-    settings = (
-        "\n".join(kept)
-        .replace("Include nodes.conf", nodes)
-        .replace(" QOS=gpu", "")
-        .replace("gpu:a100:4(S:0-1)", "gpu:a100:4")
-    )
+    settings = CENTRE.replace("Include nodes.conf\n", _with_ports(NODES))
+    for elsewhere in ("SlurmctldHost=ctl1\n", "TopologyPlugin=topology/tree\n", "PartitionName=later Nodes=new[1-2]\n",
+                      " QOS=gpu"):  # fmt: skip
+        assert elsewhere in settings
+        settings = settings.replace(elsewhere, "")
     with running_controller(tmp_path, settings) as slurm:
         for what in ("config", "node", "partition"):
             (tmp_path / what).write_text(slurm.call("scontrol", "show", what))
@@ -290,5 +285,12 @@ def test_a_real_slurm_has_understood_the_same(tmp_path: Path) -> None:
     assert asked.slurm.items() <= shown.slurm.items()
 
 
-def _n_of(name: str) -> int:
-    return {"odeName=node[001-018]": 18, "odeName=node[019,020]": 2, "odeName=gpu[1-8]": 8}.get(name, 4)
+def _with_ports(text: str) -> str:
+    """Lines of nodes with an address for each, without those that are not there."""
+    lines, port = [], 18_000
+    for line in text.replace("\\\n", "").replace("(S:0-1)", "").splitlines():
+        if "FUTURE" not in line:
+            n = 0 if "DEFAULT" in line else len(expanded(line.split()[0].partition("=")[2]))
+            lines.append(f"{line} NodeAddr=127.0.0.1 Port=[{port}-{port + n - 1}]" if n else line)
+            port += n
+    return "".join(f"{line}\n" for line in lines)

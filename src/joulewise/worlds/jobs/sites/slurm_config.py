@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from joulewise.errors import raise_if_any
+from joulewise.errors import Problem, raise_if_any
 from joulewise.units import count
 from joulewise.worlds.jobs.sites.consistency import inconsistencies
 from joulewise.worlds.jobs.sites.hostlists import split_list
@@ -158,6 +158,9 @@ class _SlurmSite:
     def imported(self) -> ImportedSite:
         """The site, and what became of all that the texts say."""
         self.findings.problems += self.texts.problems
+        if not self.texts.nodes and not self.texts.problems:
+            advice = "give the file that has lines of NodeName, or what scontrol show node prints, with --config too"
+            self.findings.problems.append(Problem("--config", "there are no nodes", "a site has nodes", advice))
         slurm = self._settings()
         groups, members = self._groups(slurm)
         partitions = tuple(self._partitions(slurm, groups, members))

@@ -166,11 +166,12 @@ class _Conf:
             take(head, {**self.defaults.get(kind, {}), **given})
 
     def _nodes(self, head: Entry, entries: Entries) -> None:
+        whole = {"nodename": head, **entries}
         for name in _expanded(head, self.texts.problems):
-            _put(self.texts.nodes, name, head, entries, self.texts.problems)
+            _put(self.texts.nodes, name, whole, self.texts.problems)
 
     def _partition(self, head: Entry, entries: Entries) -> None:
-        _put(self.texts.partitions, head.value, head, entries, self.texts.problems)
+        _put(self.texts.partitions, head.value, {"partitionname": head, **entries}, self.texts.problems)
 
 
 def _set(texts: SlurmTexts, entry: Entry) -> None:
@@ -192,14 +193,14 @@ def _expanded(entry: Entry, problems: list[Problem]) -> list[str]:
         return []
 
 
-def _put(things: dict[str, Entries], name: str, head: Entry, entries: Entries, problems: list[Problem]) -> None:
-    """Take a node or a partition, unless it is there already."""
-    where = f"{head.where}, {head.key}"
+def _put(things: dict[str, Entries], name: str, entries: Entries, problems: list[Problem]) -> None:
+    """Take a node or a partition, of which the first key is its name, unless it is there already."""
     if name in things:
-        first = things[name][head.key.casefold()].where
-        problems.append(Problem(where, f"{name!r} is there already: {first}", "each may be described once"))
+        (first, *_), (head, *_) = things[name].values(), entries.values()
+        found = f"{name!r} is there already: {first.where}"
+        problems.append(Problem(f"{head.where}, {head.key}", found, "each may be described once"))
     else:
-        things[name] = {head.key.casefold(): head, **entries}
+        things[name] = entries
 
 
 def is_conf(text: str) -> bool:
@@ -245,9 +246,8 @@ def _read_shown(path: Path, text: str, texts: SlurmTexts) -> None:
 
 def _take_block(block: list[Entry], texts: SlurmTexts) -> None:
     if block:
-        head, *rest = block
-        things = texts.nodes if head.key.casefold() == "nodename" else texts.partitions
-        _put(things, head.value, head, _by_key(rest), texts.problems)
+        things = texts.nodes if block[0].key.casefold() == "nodename" else texts.partitions
+        _put(things, block[0].value, _by_key(block), texts.problems)
 
 
 def is_shown(text: str) -> bool:
