@@ -107,6 +107,8 @@ PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 OverTimeLimit=3
 Licenses=matlab:20,comsol
+GresTypes=gpu,nvme
+AccountingStorageTRES=gres/gpu
 TopologyPlugin=topology/tree
 Include nodes.conf
 NodeSet=fat Feature=fat

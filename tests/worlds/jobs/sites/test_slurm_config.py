@@ -270,8 +270,15 @@ def test_files_of_something_else(tmp_path: Path) -> None:
 def test_a_real_slurm_has_understood_the_same(tmp_path: Path) -> None:
     """Its own settings, and what it shows of them, are the same site."""
     settings = CENTRE.replace("Include nodes.conf\n", _with_ports(NODES))
-    for elsewhere in ("SlurmctldHost=ctl1\n", "TopologyPlugin=topology/tree\n", "PartitionName=later Nodes=new[1-2]\n",
-                      " QOS=gpu"):  # fmt: skip
+    for elsewhere in (
+        "SlurmctldHost=ctl1\n",
+        "TopologyPlugin=topology/tree\n",
+        "PartitionName=later Nodes=new[1-2]\n",
+        "AccountingStorageTRES=gres/gpu\n",
+        ",GRES/gpu=3000",
+        " QOS=gpu",
+        "FAIR_TREE,",  # this Slurm knows it as what is usual, and does not print it
+    ):
         assert elsewhere in settings
         settings = settings.replace(elsewhere, "")
     with running_controller(tmp_path, settings) as slurm:
@@ -282,7 +289,7 @@ def test_a_real_slurm_has_understood_the_same(tmp_path: Path) -> None:
     assert (asked.name, asked.nodes, asked.partitions, asked.licences) == (
         shown.name, shown.nodes, shown.partitions, shown.licences,
     )  # fmt: skip
-    assert asked.slurm.items() <= shown.slurm.items()
+    assert {name: shown.slurm.get(name) for name in asked.slurm} == asked.slurm
 
 
 def _with_ports(text: str) -> str:
