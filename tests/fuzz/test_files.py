@@ -24,7 +24,7 @@ from tests.strategies import small, small_bags, small_facility, small_fronts, sm
 from tests.strategies.altered import altered, altered_toml, as_parquet, damaged, encoded, packed
 from tests.strategies.fuzzing import FINE, FIXED, LONG, REFUSED, SHORT, fresh_seed, withstand
 from tests.strategies.small_arena import made_rows
-from tests.strategies.small_sites import CENTRE, GRES, NODE_LIST, NODES, SHOWN, SITE
+from tests.strategies.small_sites import ACCOUNTS, CENTRE, GRES, NODE_LIST, NODES, QOS, SHOWN, SITE
 from tests.strategies.sources import EXAMPLES
 from tests.worlds.facility import test_tables as facility
 from tests.worlds.jobs.test_sacct import NEW, OLD
@@ -117,7 +117,15 @@ METERS = (
     "Date;Time;Energy (kWh)\n2026-03-01;12:00:00;1,5\n2026-03-01;12:00:01;1,6\n2026-03-01;12:00:03;1,7\n",
     "timestamp\tpower\n1772366400\t10\n1772366401\t11\n1772366402\t\n",
 )
-SLURM = {"slurm.conf": CENTRE, "nodes.conf": NODES, "gres.conf": GRES, "shown.txt": SHOWN, "list.csv": NODE_LIST}
+SLURM = {
+    "slurm.conf": CENTRE,
+    "nodes.conf": NODES,
+    "gres.conf": GRES,
+    "shown.txt": SHOWN,
+    "list.csv": NODE_LIST,
+    "qos.txt": QOS,
+    "accounts.txt": ACCOUNTS,
+}
 PLANS = ((EXAMPLES / "measure-synthetic.toml").read_text(), (EXAMPLES / "measure.toml").read_text(), small_lab.TEXT)
 
 
@@ -202,8 +210,9 @@ def fuzz_sites(seed: int, cases: int) -> Counter[str]:
         for name, text in SLURM.items():
             data = text.encode()
             (folder / name).write_bytes(encoded(altered(text, draw), draw) if name == wrong else data)
-        first = wrong if wrong in ("shown.txt", "list.csv") else "slurm.conf"
-        write_site(import_site([folder / first]), folder / "site.toml", [first])
+        alone = wrong in ("shown.txt", "list.csv")
+        names = [wrong] if alone else ["slurm.conf", "qos.txt", "accounts.txt"]
+        write_site(import_site([folder / name for name in names]), folder / "site.toml", names)
 
     return withstand(attempt_site, seed, cases)
 

@@ -11,10 +11,10 @@ from joulewise.errors import InputError
 from joulewise.worlds.jobs.sites.hostlists import expanded
 from joulewise.worlds.jobs.sites.import_site import import_site, imported_text, write_site
 from joulewise.worlds.jobs.sites.imported import CHANGED, FATES, GUESSED, LOST, ImportedSite
-from joulewise.worlds.jobs.sites.site import Licence, NodeGroup, Partition
+from joulewise.worlds.jobs.sites.site import Account, Licence, NodeGroup, Partition, Qos
 from joulewise.worlds.jobs.sites.site_file import parse_site, read_site
 from tests.strategies.slurm import WHY_NOT, can_run, running_controller
-from tests.strategies.small_sites import CENTRE, GRES, NODE_LIST, NODES, SHOWN, WHOLE
+from tests.strategies.small_sites import ACCOUNTS, CENTRE, GRES, NODE_LIST, NODES, QOS, SHOWN, WHOLE
 
 MINIMAL = "ClusterName=x\nSelectType=select/cons_tres\n"
 
@@ -83,7 +83,7 @@ def test_nothing_is_lost_without_a_word(tmp_path: Path) -> None:
         (CHANGED, "times with seconds of scavenge: rounded up to whole minutes"),
         (CHANGED, "CoreSpecCount or CpuSpecList of gpu[9-12]"),
         (CHANGED, "MemSpecLimit of gpu[9-12]"),
-        (GUESSED, "quality of service of gpu: its limits are in the accounting database"),
+        (GUESSED, "quality of service of gpu: its limits are left open: sacctmgr show qos -P prints them"),
         (LOST, "TopologyPlugin=topology/tree: nodes are chosen without regard to switches"),
         (LOST, "State=FUTURE of new[1-2]: nodes that are not there yet are left out"),
         (LOST, "DefMemPerCPU of gpu: jobs that ask for no memory have none counted"),
@@ -234,6 +234,69 @@ def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
     assert len(problems) == 2
 
 
+def test_limits_and_accounts_of_the_database(tmp_path: Path) -> None:
+    found = imported(tmp_path, CENTRE, QOS, ACCOUNTS, nodes=NODES, gres=GRES)
+    assert found.site.qos == (
+        Qos(
+            name="normal", priority=10, preempts=("scavenger",), max_time_s=86_400.0, max_jobs_per_user=20,
+            max_submitted_per_user=100, max_per_job={"cores": 512, "nodes": 8},
+            max_per_user={"gpus": 4, "memory_mib": 1_572_864},
+        ),
+        Qos(name="gpu", priority=20, max={"a100": 16, "matlab": 5}, max_per_account={"gpus": 0}),
+        Qos(name="scavenger", preemption="requeue", grace_s=300.0, max_submitted=50),
+    )  # fmt: skip
+    assert found.site.accounts == (
+        Account(name="root", users={"root": 1}),
+        Account(name="physics", shares=60, users={"anna": 10}),
+        Account(name="optics", parent="physics", users={"bob": 2}),
+        Account(name="geo", shares=40),
+    )
+    assert found.site.partitions[0].accounts == ("physics",)
+    assert parse_site(imported_text(found, ["all"]), "site.toml") == found.site
+    for fate, words in (
+        (GUESSED, "MaxJobsPU=0 of gpu: which would keep every job from starting: left open"),
+        (GUESSED, "cores=0 of scavenger: which would keep every job from starting"),
+        (LOST, "UsageFactor of gpu, scavenger: what its jobs use counts once"),
+        (LOST, "Flags of gpu"),
+        (LOST, "GrpTRESMins of gpu"),
+        (LOST, "limit on billing of normal: the site counts no such thing"),
+        (LOST, "AllowAccounts of batch: accounts that are not there are left out"),
+        (LOST, "Share=parent of optics"),
+        (LOST, "GrpJobs of associations of optics"),
+        (LOST, "other keys of sacctmgr show assoc: QOS, Def QOS"),
+    ):
+        assert any(row.startswith(words) for row in told(found, fate)), (words, told(found, fate))
+
+
+def test_accounts_of_which_parents_are_told_otherwise(tmp_path: Path) -> None:
+    flat = "\n".join(line.replace("| ", "|").replace("| ", "|").replace("| ", "|") for line in ACCOUNTS.splitlines())
+    found = imported(tmp_path, CENTRE, flat, nodes=NODES)
+    assert {account.parent for account in found.site.accounts} == {None}
+    assert any(row.startswith("accounts: parents are not told") for row in told(found, GUESSED))
+    head, *rows = flat.splitlines()
+    parents = {"optics": "physics", "physics": "root", "geo": "root"}
+    named = [f"{row}|{parents.get(row.split('|')[1], '')}" for row in rows if not row.split("|")[2]]
+    found = imported(
+        tmp_path, CENTRE, "\n".join([f"{head}|ParentName", *named, f"{rows[0]}|".replace("larch", "elm")]), nodes=NODES
+    )
+    assert [account.parent for account in found.site.accounts] == [None, "physics", None]
+    assert "accounts of elm: only those of larch are taken" in told(found, LOST)
+
+
+def test_what_is_refused_of_the_database(tmp_path: Path) -> None:
+    for text, said in (
+        (
+            QOS.replace("scavenger||cluster", "other||cluster"),
+            "line 2, Preempt: found 'other'; must be one of normal, gpu",
+        ),
+        (QOS.replace("cpu=512", "cpu"), "line 2, MaxTRES: found 'cpu,node=8,billing=9'; must be things with numbers"),
+        (QOS + "normal|1\n", "line 5: found 2 cells, where the first line names 19; must have as many; print it again"),
+        (ACCOUNTS.replace("|60|", "|x|"), "line 4, Share: found 'x'; must be a whole number"),
+    ):
+        problems = refused(tmp_path, CENTRE, text, nodes=NODES)
+        assert any(said in problem for problem in problems), problems
+
+
 def test_a_list_of_nodes(tmp_path: Path) -> None:
     found = imported(tmp_path, NODE_LIST)
     assert [(group.name, group.count, group.cores, group.memory_mib, group.gpus) for group in found.site.nodes] == [
@@ -256,8 +319,8 @@ def test_a_list_of_nodes(tmp_path: Path) -> None:
 
 def test_files_of_something_else(tmp_path: Path) -> None:
     assert refused(tmp_path, "# notes\n") == [
-        "slurm-0.conf: is in no form that is known; must be one of scontrol show, slurm.conf, gres.conf, a list of "
-        "nodes (sn,cpu_milli,memory_mib,gpu,model)"
+        "slurm-0.conf: is in no form that is known; must be one of scontrol show, slurm.conf, gres.conf, sacctmgr show "
+        "qos -P, sacctmgr show assoc -P, a list of nodes (sn,cpu_milli,memory_mib,gpu,model)"
     ]
     (tmp_path / "latin.conf").write_bytes(b"ClusterName=x\nNodeName=\xe9\n")
     for name, said in (("absent", "there is no such file"), ("latin.conf", "latin.conf: line 2: is not UTF-8 text")):

@@ -32,6 +32,8 @@ class SlurmTexts:
     partitions: dict[str, Entries] = field(default_factory=dict)
     nodesets: dict[str, Entries] = field(default_factory=dict)
     gres: list[Entries] = field(default_factory=list)
+    qos: list[Entries] = field(default_factory=list)
+    associations: list[Entries] = field(default_factory=list)
     others: list[Entry] = field(default_factory=list)
     repeated: list[Entry] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -40,7 +42,7 @@ class SlurmTexts:
         """Let what is in force, as a command shows it, take the place of what a file asks for."""
         for name in ("settings", "nodes", "partitions", "nodesets"):
             getattr(self, name).update(getattr(later, name))
-        for name in ("gres", "others", "repeated", "problems"):
+        for name in ("gres", "qos", "associations", "others", "repeated", "problems"):
             getattr(self, name).extend(getattr(later, name))
 
 
@@ -255,10 +257,54 @@ def is_shown(text: str) -> bool:
     return bool(_SHOWN.search(text))
 
 
+# --- sacctmgr show -P ---------------------------------------------------------------------------------------
+
+_OF_QOS = {"name", "priority", "gracetime"}
+_OF_ASSOCIATIONS = {"cluster", "account", "user", "share"}
+
+
+def _columns(text: str) -> list[str]:
+    """The names of the columns that the first line of a text has, in lower case and without spaces."""
+    return text.partition("\n")[0].casefold().replace(" ", "").strip().split("|")
+
+
+def is_qos(text: str) -> bool:
+    """Whether a text is what sacctmgr shows of qualities of service."""
+    return set(_columns(text)) >= _OF_QOS
+
+
+def is_associations(text: str) -> bool:
+    """Whether a text is what sacctmgr shows of associations."""
+    return set(_columns(text)) >= _OF_ASSOCIATIONS
+
+
+def _read_qos(path: Path, text: str, texts: SlurmTexts) -> None:
+    texts.qos += _rows(path, text, texts.problems)
+
+
+def _read_associations(path: Path, text: str, texts: SlurmTexts) -> None:
+    texts.associations += _rows(path, text, texts.problems)
+
+
+def _rows(path: Path, text: str, problems: list[Problem]) -> Iterator[Entries]:
+    """The rows of a table, each as its cells by the names of their columns."""
+    head, *lines = text.splitlines()
+    keys, names = _columns(text), head.split("|")
+    for number, line in enumerate(lines, 2):
+        cells, where = line.split("|"), f"{path.name}: line {number:,}"
+        if len(cells) == len(keys):
+            yield {key: Entry(name, cell, where) for key, name, cell in zip(keys, names, cells)}
+        elif line.strip():
+            found = f"found {len(cells):,} cells, where the first line names {len(keys):,}"
+            problems.append(Problem(where, found, "must have as many", "print it again with -P"))
+
+
 FORMS = (
     TextForm("scontrol show", is_shown, _read_shown),
     TextForm("slurm.conf", is_conf, _read_conf),
     TextForm("gres.conf", is_gres, _read_gres),
+    TextForm("sacctmgr show qos -P", is_qos, _read_qos),
+    TextForm("sacctmgr show assoc -P", is_associations, _read_associations),
 )
 """All forms of texts of a Slurm, in the order in which they are tried."""
 
