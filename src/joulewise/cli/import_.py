@@ -30,7 +30,7 @@ def import_(
             "--config",
             metavar="FILE",
             help="In place of a log, a file that describes a site: slurm.conf, what scontrol show config, partition or "
-            "node prints, or sacctmgr show qos or assoc, or a list of nodes. May be given again: all together describe it.",
+            "node prints, or sacctmgr show qos or assoc, or a list of nodes. If given again, all together describe it.",
             show_default=False,
         ),
     ] = None,

@@ -205,6 +205,7 @@ def test_a_setting_that_is_there_twice(tmp_path: Path) -> None:
         ("NodeName=n1\nNodeName=n1\nPartitionName=a Nodes=n1", "line 4, NodeName: 'n1' is there already: slurm-0.conf"),
         ("NodeName=n1\nPartitionName=a Nodes=n1 MaxTime=soon", "line 4, MaxTime: found 'soon'; must be minutes, m:s"),
         ("NodeName=n1\nPartitionName=a Nodes=n1 MaxTime=0", "line 4, MaxTime: found '0'; must be a time above 0"),
+        ("NodeName=n1\nPartitionName=a Nodes=n1 GraceTime=-1", "line 4, GraceTime: found '-1'; must be seconds, m:s"),
         ("NodeName=n1\nPartitionName=a Nodes=n1 MaxNodes=0", "or UNLIMITED; it would keep every job from starting"),
         ("NodeName=n1\nPartitionName=a Nodes=n1 State=ON", "line 4, State: found 'ON'; must be one of UP, DOWN, DRAIN"),
         ("NodeName=n1\nPartitionName=a Nodes=n1 MinNodes=2", "line 4, MinNodes: found 2; the partition has 1 node: no"),

@@ -11,11 +11,11 @@ from joulewise.worlds.jobs.sites.slurm_text import Entries
 from joulewise.worlds.jobs.sites.slurm_values import (
     NOTHING,
     slurm_count,
+    slurm_grace_s,
     slurm_limit_s,
     slurm_mib,
     slurm_names,
     slurm_preemption,
-    slurm_seconds,
 )
 from joulewise.worlds.jobs.sites.written import RefusedError
 
@@ -52,7 +52,7 @@ def _our_name(name: str) -> str:
 
 _COLUMNS: Mapping[str, _Column] = {
     "priority": _Column("priority", slurm_count),
-    "gracetime": _Column("grace_s", lambda text: slurm_seconds(text, 1)),
+    "gracetime": _Column("grace_s", slurm_grace_s),
     "preempt": _Column("preempts", slurm_names),
     "preemptmode": _Column("preemption", slurm_preemption),
     "maxwall": _Column("max_time_s", slurm_limit_s),

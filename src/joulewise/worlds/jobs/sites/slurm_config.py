@@ -21,11 +21,11 @@ from joulewise.worlds.jobs.sites.slurm_values import (
     NOTHING,
     slurm_count,
     slurm_flag,
+    slurm_grace_s,
     slurm_limit,
     slurm_limit_s,
     slurm_names,
     slurm_preemption,
-    slurm_seconds,
     slurm_setting,
 )
 from joulewise.worlds.jobs.sites.written import RefusedError
@@ -112,7 +112,7 @@ _PARTITION_KEYS: Mapping[str, _PartitionKey] = {
     "allowaccounts": _PartitionKey("accounts", slurm_names),
     "allowqos": _PartitionKey("qos_of_jobs", slurm_names),
     "preemptmode": _PartitionKey("preemption", slurm_preemption),
-    "gracetime": _PartitionKey("grace_s", lambda text: slurm_seconds(text, 1)),
+    "gracetime": _PartitionKey("grace_s", slurm_grace_s),
 }
 """Keys of partitions by their names in lower case; of two for one field, the later one counts."""
 

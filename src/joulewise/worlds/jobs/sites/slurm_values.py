@@ -40,6 +40,14 @@ def slurm_seconds(text: str, unit_s: int = 60) -> float:
     return int(days or 0) * 86400 + float(sum(n * factor for n, factor in zip(given, factors)))
 
 
+def slurm_grace_s(text: str) -> float:
+    """A time that ends, in seconds where no more is said."""
+    time_s = slurm_seconds(text, 1)
+    if time_s == math.inf:
+        raise RefusedError("must be seconds, m:s or h:m:s")
+    return time_s
+
+
 def slurm_limit_s(text: str) -> float | None:
     """A time limit, None for no limit."""
     if text.casefold() == "none":
