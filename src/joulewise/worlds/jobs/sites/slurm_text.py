@@ -265,7 +265,8 @@ _OF_ASSOCIATIONS = {"cluster", "account", "user", "share"}
 
 def _columns(text: str) -> list[str]:
     """The names of the columns that the first line of a text has, in lower case and without spaces."""
-    return text.partition("\n")[0].casefold().replace(" ", "").strip().split("|")
+    first = next(iter(text.splitlines()), "")
+    return first.casefold().replace(" ", "").split("|")
 
 
 def is_qos(text: str) -> bool:
