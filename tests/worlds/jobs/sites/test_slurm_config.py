@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -365,3 +366,10 @@ def _with_ports(text: str) -> str:
             lines.append(f"{line} NodeAddr=127.0.0.1 Port=[{port}-{port + n - 1}]" if n else line)
             port += n
     return "".join(f"{line}\n" for line in lines)
+
+
+def test_the_page_shows_what_is_imported(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[4] / "docs" / "how-to" / "sites.md").read_text(encoding="utf-8")
+    (conf,) = re.findall(r"```ini\n(.*?)```", page, re.DOTALL)
+    (site,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert imported(tmp_path, conf).site == parse_site(site, "site.toml")
