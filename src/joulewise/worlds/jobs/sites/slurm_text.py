@@ -224,7 +224,7 @@ def is_gres(text: str) -> bool:
 
 # --- scontrol show ------------------------------------------------------------------------------------------
 
-_SHOWN_PAIR = re.compile(r"([A-Za-z][\w.:/()]*)=(.*?)(?=\s+[A-Za-z]\w*=|\s*$)")
+_SHOWN_KEY = re.compile(r"(?:^|\s)([A-Za-z]\w*)=")
 _SHOWN_SETTING = re.compile(r"([A-Za-z][\w\[\]]*)\s+=\s*(.*?)\s*")
 _SHOWN_HEAD = ("nodename", "partitionname")
 
@@ -238,7 +238,8 @@ def _read_shown(path: Path, text: str, texts: SlurmTexts) -> None:
         if setting:
             _set(texts, Entry(setting[1], setting[2], where))
             continue
-        entries = [Entry(pair[1], pair[2], where) for pair in _SHOWN_PAIR.finditer(line)]
+        _, *parts = _SHOWN_KEY.split(line)
+        entries = [Entry(key, value.strip(), where) for key, value in zip(parts[::2], parts[1::2])]
         if entries and entries[0].key.casefold() in _SHOWN_HEAD:
             _take_block(block, texts)
             block = []
