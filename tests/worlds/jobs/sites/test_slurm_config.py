@@ -130,6 +130,8 @@ def test_what_scontrol_shows(tmp_path: Path) -> None:
     assert any(row.startswith("SelectType: is not said") for row in told(found, GUESSED))
     assert any(row.startswith("ExclusiveUser of debug: nodes are shared") for row in told(found, LOST))
     assert any(row.startswith("other keys of NodeName: Arch, CPUAlloc, CPULoad, OS") for row in told(found, LOST))
+    asleep = imported(tmp_path, SHOWN.replace("IDLE+DRAIN", "IDLE+POWERED_DOWN"))
+    assert not any(row.startswith("nodes that are down") for row in told(asleep, GUESSED))
     nodes = SHOWN[SHOWN.index("NodeName") :]
     alone = imported(tmp_path, nodes)
     assert alone.site.partitions == (Partition(name="debug", nodes=("p",)),)

@@ -145,7 +145,7 @@ class _SlurmSite:
     texts: SlurmTexts
     default_name: str
     findings: Findings = field(default_factory=Findings)
-    places: dict[int, Entries] = field(default_factory=dict)
+    places: dict[tuple[type, str], Entries] = field(default_factory=dict)
 
     def imported(self) -> ImportedSite:
         """The site, and what became of all that the texts say."""
@@ -177,7 +177,7 @@ class _SlurmSite:
 
     def _place(self, table: Any, key: str) -> str:
         """Where something stands that does not go together with the rest."""
-        entries = self.places.get(id(table), {})
+        entries = self.places.get((type(table), getattr(table, "name", "")), {})
         ours = {
             "preempts": "preempt",
             "max_time": "maxtime",
@@ -299,7 +299,7 @@ class _SlurmSite:
             if values.get("preemption") == self._usual_preemption():
                 values.pop("preemption", None)
             partition = Partition(name=name, nodes=names, **values)
-            self.places[id(partition)] = entries
+            self.places[Partition, name] = entries
             yield partition
         if is_linear and members:
             said = "whole nodes are given to jobs, so that every partition is exclusive"
@@ -338,7 +338,6 @@ class _SlurmSite:
         if len(partitions) < 2 or any(partition.default for partition in partitions):
             return partitions
         first = replace(partitions[0], default=True)
-        self.places[id(first)] = self.places[id(partitions[0])]
         said = f"no partition has Default=YES: jobs that name none come to {first.name!r}"
         self.findings.tell(GUESSED, "default partition", said)
         return (first, *partitions[1:])
@@ -352,9 +351,7 @@ class _SlurmSite:
                 continue
             said = "accounts that are not there are left out"
             self.findings.tell(LOST, "AllowAccounts", said, partition.name)
-            kept = replace(partition, accounts=there)
-            self.places[id(kept)] = self.places[id(partition)]
-            yield kept
+            yield replace(partition, accounts=there)
 
     # --- licences and qualities of service ------------------------------------------------------------------
 
@@ -376,7 +373,7 @@ class _SlurmSite:
         """Qualities of service as the database has them; those that partitions alone name have no limits."""
         known = set()
         for qos, row in qos_of(self.texts.qos, things, self.findings):
-            self.places[id(qos)] = row
+            self.places[Qos, qos.name] = row
             known.add(qos.name)
             yield qos
         names = dict.fromkeys(
@@ -390,7 +387,7 @@ class _SlurmSite:
 
     def _accounts(self, name: str) -> Iterator[Account]:
         for account, row in accounts_of(self.texts.associations, name, self.findings):
-            self.places[id(account)] = row
+            self.places[Account, account.name] = row
             yield account
 
 
