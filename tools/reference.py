@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import MISSING, Field, fields
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
@@ -40,6 +41,9 @@ from joulewise.worlds.facility.site_tables import CRAC_COLUMNS, NODE_COLUMNS, NO
 from joulewise.worlds.frames import InputColumn
 from joulewise.worlds.jobs.cluster_tables import CLUSTER_COLUMNS, JOB_TIME_COLUMNS
 from joulewise.worlds.jobs.node_outages import OUTAGE_COLUMNS
+from joulewise.worlds.jobs.sites.site_file import SECTIONS, key_of
+from joulewise.worlds.jobs.sites.slurm_settings import SETTINGS
+from joulewise.worlds.jobs.sites.written import KINDS
 from joulewise.worlds.jobs.tables import JOB_COLUMNS
 from joulewise.worlds.jobs.trace_files import TRACE_COLUMNS
 from joulewise.worlds.series import SERIES_COLUMNS
@@ -292,6 +296,36 @@ def _plan_table(name: str, keys: list[PlanKey]) -> str:
     return "\n\n".join(filter(None, (f"## {title}", intro, table(("key", "type", "default", "meaning"), cells))))
 
 
+# --- sites ---------------------------------------------------------------------------------------------------------
+
+_SITE_INTRO = """\
+A site is a TOML file with a `name`, tables of each kind, and settings of its Slurm. [This page](../how-to/sites.md)
+explains how to make one. Quantities are text with a unit ("2 d", "512 GiB"); 1 GB is 1000 MB, 1 GiB is 1024 MiB. What
+is left out limits nothing."""
+
+_SLURM_INTRO = """\
+Settings of a Slurm, under its own names in lower case. Numbers are those of Slurm, in its units."""
+
+
+def site_file() -> str:
+    """Every key of a site's file by section."""
+    heads = ("key", "type", "default", "meaning")
+    parts = (
+        f"## `[[{name}]]`\n\n{section.meaning}\n\n" + table(heads, map(_site_key, fields(section.holds)))
+        for name, section in SECTIONS.items()
+    )
+    rows = ((code(name), KINDS[setting.kind].said, setting.meaning) for name, setting in SETTINGS.items())
+    slurm = f"## `[slurm]`\n\n{_SLURM_INTRO}\n\n" + table(("key", "type", "meaning"), rows)
+    return "\n\n".join((_SITE_INTRO, *parts, slurm))
+
+
+def _site_key(key: Field[object]) -> tuple[str, ...]:
+    kind = KINDS[key.metadata["kind"]]
+    must = key.default is MISSING and key.default_factory is MISSING
+    default = kind.write(key.default) if key.default not in (MISSING, None, ()) else ""
+    return code(key_of(key)), kind.said, "must be given" if must else code(default), key.metadata["help"]
+
+
 # --- Python ------------------------------------------------------------------------------------------------------
 
 _BLOCK = re.compile(
@@ -346,6 +380,7 @@ def _meanings(seen: Iterable[Meaning]) -> str:
 PAGES: dict[str, tuple[str, Callable[[], str]]] = {
     "policies.md": ("Policies", policies),
     "study-file.md": ("Study file", study_file),
+    "site-file.md": ("Site file", site_file),
     "plan-file.md": ("Plan file of the laboratory", plan_file),
     "results.md": ("Results", results),
     "figures.md": ("Figures", figures),

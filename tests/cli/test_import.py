@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from joulewise.worlds.jobs.sites.site_file import read_site
 from joulewise.worlds.jobs.trace_files import read_trace_table
 from tests.strategies.calling import call
 from tests.strategies.small_jobs import LOG
+from tests.strategies.small_sites import CENTRE, GRES, NODES, SHOWN
 
 Capture = pytest.CaptureFixture[str]
 SACCT = Path(__file__).parent.parent / "data" / "sacct.txt"
@@ -87,3 +89,47 @@ def test_a_file_that_cannot_be_written_is_not_the_logs_fault(
     assert (said.code, said.out) == (2, "")
     assert "sacct.parquet: cannot be written: No space left on device" in said.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_files_of_a_slurm_become_a_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (
+        ("slurm.conf", CENTRE),
+        ("nodes.conf", NODES),
+        ("gres.conf", GRES),
+        ("nodes.txt", SHOWN.replace("Default=YES", "Default=NO")),
+    ):
+        Path(name).write_text(text)
+    said = call(capsys, "import", "--config", "slurm.conf")
+    assert said.code == 0, said.err
+    for words in ("larch: what became of slurm.conf", "32 nodes", "not modelled", "TopologyPlugin", "Site: site.toml"):
+        assert words in said.out
+    assert read_site("site.toml").name == "larch"
+    options = ("--config", "nodes.txt", "--config", "slurm.conf", "--out", "both.toml", "--json")
+    found = json.loads(call(capsys, "import", *options).out)
+    assert (found["site"], found["nodes"], found["partitions"][-1], found["file"]) == (
+        "larch",
+        34,
+        "debug",
+        "both.toml",
+    )
+    assert {row["fate"] for row in found["findings"]} == {"read", "changed", "guessed", "not modelled"}
+
+
+def test_what_is_refused_of_sites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("slurm.conf").write_text(CENTRE.replace("Include nodes.conf\n", ""))
+    Path("site.toml").write_text("mine")
+    for arguments, words in (
+        (["--config", "slurm.conf"], "site.toml: is there already, and may have changes of yours"),
+        (["--config", "slurm.conf", "--out", "other.toml"], "there are no nodes"),
+        (["--config", "slurm.conf", "--out", "."], "found a folder"),
+        (["--config", "absent.conf", "--out", "other.toml"], "absent.conf: there is no such file"),
+        ([SACCT, "--config", "slurm.conf"], "must be one of them"),
+        ([], "found neither a log nor --config"),
+    ):
+        said = call(capsys, "import", *arguments)
+        assert (said.code, said.out) == (2, ""), arguments
+        assert words in said.err
+    assert Path("site.toml").read_text() == "mine"
+    assert not Path("other.toml").exists()

@@ -16,12 +16,15 @@ from joulewise.study import parse_study, read_study
 from joulewise.study.arena.entry import entry_of, held_against, place_to_run, read_entry, source_of
 from joulewise.study.arena.sets import SETS, place_of
 from joulewise.study.kinds.systems import all_kinds
+from joulewise.worlds.jobs.sites.import_site import import_site, write_site
+from joulewise.worlds.jobs.sites.site_file import read_site
 from joulewise.worlds.jobs.trace_files import import_log, read_trace_table
 from joulewise.worlds.jobs.trace_report import report_on
 from tests.strategies import small, small_bags, small_facility, small_fronts, small_jobs, small_lab
 from tests.strategies.altered import altered, altered_toml, as_parquet, damaged, encoded, packed
 from tests.strategies.fuzzing import FINE, FIXED, LONG, REFUSED, SHORT, fresh_seed, withstand
 from tests.strategies.small_arena import made_rows
+from tests.strategies.small_sites import ACCOUNTS, CENTRE, GRES, NODE_LIST, NODES, QOS, SHOWN, SITE
 from tests.strategies.sources import EXAMPLES
 from tests.worlds.facility import test_tables as facility
 from tests.worlds.jobs.test_pods import PODS
@@ -118,6 +121,15 @@ METERS = (
     "Date;Time;Energy (kWh)\n2026-03-01;12:00:00;1,5\n2026-03-01;12:00:01;1,6\n2026-03-01;12:00:03;1,7\n",
     "timestamp\tpower\n1772366400\t10\n1772366401\t11\n1772366402\t\n",
 )
+SLURM = {
+    "slurm.conf": CENTRE,
+    "nodes.conf": NODES,
+    "gres.conf": GRES,
+    "shown.txt": SHOWN,
+    "list.csv": NODE_LIST,
+    "qos.txt": QOS,
+    "accounts.txt": ACCOUNTS,
+}
 PLANS = ((EXAMPLES / "measure-synthetic.toml").read_text(), (EXAMPLES / "measure.toml").read_text(), small_lab.TEXT)
 
 
@@ -190,6 +202,25 @@ def fuzz_imports(seed: int, cases: int) -> Counter[str]:
     return withstand(attempt_import, seed, cases)
 
 
+def fuzz_sites(seed: int, cases: int) -> Counter[str]:
+    """Altered files of sites, and those of a Slurm of which one is altered, imported."""
+
+    def attempt_site(draw: Random, folder: Path) -> None:
+        wrong = draw.choice(("site.toml", *SLURM))
+        if wrong == "site.toml":
+            (folder / wrong).write_bytes(encoded(altered_toml(SITE, draw), draw))
+            read_site(wrong, folder)
+            return
+        for name, text in SLURM.items():
+            data = text.encode()
+            (folder / name).write_bytes(encoded(altered(text, draw), draw) if name == wrong else data)
+        alone = wrong in ("shown.txt", "list.csv")
+        names = [wrong] if alone else ["slurm.conf", "qos.txt", "accounts.txt"]
+        write_site(import_site([folder / name for name in names]), folder / "site.toml", names)
+
+    return withstand(attempt_site, seed, cases)
+
+
 def fuzz_plans(seed: int, cases: int) -> Counter[str]:
     """Altered plans of the laboratory."""
 
@@ -228,7 +259,7 @@ def fuzz_entries(seed: int, cases: int) -> Counter[str]:
 
 FUZZERS = {
     "studies": fuzz_studies, "templates": fuzz_templates, "tables": fuzz_tables, "logs": fuzz_logs,
-    "imports": fuzz_imports, "plans": fuzz_plans, "meters": fuzz_meters, "entries": fuzz_entries,
+    "imports": fuzz_imports, "sites": fuzz_sites, "plans": fuzz_plans, "meters": fuzz_meters, "entries": fuzz_entries,
 }  # fmt: skip
 """What takes a seed and a number of cases, and counts what became of them."""
 

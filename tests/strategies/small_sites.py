@@ -107,6 +107,8 @@ PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 OverTimeLimit=3
 Licenses=matlab:20,comsol
+GresTypes=gpu,nvme
+AccountingStorageTRES=gres/gpu
 TopologyPlugin=topology/tree
 Include nodes.conf
 NodeSet=fat Feature=fat
@@ -168,6 +170,25 @@ NodeName=p2 Arch=x86_64 CoresPerSocket=4
    Partitions=debug
 """
 """What scontrol shows of partitions and nodes, in one text."""
+
+QOS = """\
+Name|Priority|GraceTime|Preempt|PreemptExemptTime|PreemptMode|Flags|UsageThres|UsageFactor|GrpTRES|GrpTRESMins|GrpJobs|\
+GrpSubmit|MaxTRES|MaxWall|MaxTRESPU|MaxJobsPU|MaxSubmitPU|MaxTRESPA
+normal|10|00:00:00|scavenger||cluster|||1.000000|||||cpu=512,node=8,billing=9|1-00:00:00|gres/gpu=4,mem=1.5T|20|100|
+gpu|20|00:00:00|||cluster|DenyOnLimit||2.000000|gres/gpu:a100=16,license/matlab=5|cpu=1000||||||0||gres/gpu=0
+scavenger|0|00:05:00|||requeue|||0.000000|cpu=0|||50||||||
+"""
+ACCOUNTS = """\
+Cluster|Account|User|Partition|Share|GrpJobs|QOS|Def QOS
+larch|root|||1||normal|
+larch| root|root||1||normal|
+larch| physics|||60||normal,gpu|
+larch|  physics|anna||10||normal,gpu|normal
+larch|  optics|||parent|5|normal|
+larch|   optics|bob||2||normal|
+larch| geo|||40||normal|
+"""
+"""What sacctmgr prints with -P: qualities of service, and the tree of accounts."""
 
 NODE_LIST = """\
 sn,cpu_milli,memory_mib,gpu,model

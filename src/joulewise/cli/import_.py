@@ -29,8 +29,8 @@ def import_(
         typer.Option(
             "--config",
             metavar="FILE",
-            help="In place of a log, a file that describes a site: slurm.conf, or what scontrol show config, partition "
-            "or node prints, or a list of nodes. May be given again: all together describe it.",
+            help="In place of a log, a file that describes a site: slurm.conf, what scontrol show config, partition or "
+            "node prints, or sacctmgr show qos or assoc, or a list of nodes. If given again, all together describe it.",
             show_default=False,
         ),
     ] = None,

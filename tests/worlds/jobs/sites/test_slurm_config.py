@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from joulewise.errors import InputError
+from joulewise.worlds.jobs.sites.hostlists import expanded
 from joulewise.worlds.jobs.sites.import_site import import_site, imported_text, write_site
 from joulewise.worlds.jobs.sites.imported import CHANGED, FATES, GUESSED, LOST, ImportedSite
-from joulewise.worlds.jobs.sites.site import Licence, NodeGroup, Partition
+from joulewise.worlds.jobs.sites.site import Account, Licence, NodeGroup, Partition, Qos
 from joulewise.worlds.jobs.sites.site_file import parse_site, read_site
 from tests.strategies.slurm import WHY_NOT, can_run, running_controller
-from tests.strategies.small_sites import CENTRE, GRES, NODE_LIST, NODES, SHOWN, WHOLE
+from tests.strategies.small_sites import ACCOUNTS, CENTRE, GRES, NODE_LIST, NODES, QOS, SHOWN, WHOLE
 
 MINIMAL = "ClusterName=x\nSelectType=select/cons_tres\n"
 
@@ -42,13 +45,17 @@ def test_a_centre(tmp_path: Path) -> None:
     site = found.site
     assert site.name == "larch"
     assert site.nodes == (
-        NodeGroup(name="gpu-a100", count=8, cores=64, memory_mib=512_000, gpus={"a100": 4}, other={"nvme": 2}, weight=100),
+        NodeGroup(
+            name="gpu-a100", count=8, cores=64, memory_mib=512_000, gpus={"a100": 4}, other={"nvme": 2}, weight=100
+        ),
         NodeGroup(name="gpu-v100", count=4, cores=44, memory_mib=383_000, gpus={"v100": 2}),
         NodeGroup(name="node-250g", count=18, cores=64, memory_mib=256_000, features=("zen3", "ib")),
-        NodeGroup(name="node-1000g", count=2, cores=64, memory_mib=1_024_000, features=("zen3", "ib", "fat"), weight=50),
+        NodeGroup(
+            name="node-1000g", count=2, cores=64, memory_mib=1_024_000, features=("zen3", "ib", "fat"), weight=50
+        ),
     )  # fmt: skip
     cpus, fat, gpus = ("node-250g", "node-1000g"), ("node-1000g",), ("gpu-a100", "gpu-v100")
-    usual = {"max_time_s": 172_800.0, "default_time_s": 3600.0}
+    usual: dict[str, Any] = {"max_time_s": 172_800.0, "default_time_s": 3600.0}
     assert site.partitions == (
         Partition(name="batch", nodes=cpus, default=True, tier=10, accounts=("physics", "bio"), **usual),
         Partition(name="gpu", nodes=gpus, qos="gpu", max_time_s=86_400.0, default_time_s=3600.0),
@@ -77,7 +84,7 @@ def test_nothing_is_lost_without_a_word(tmp_path: Path) -> None:
         (CHANGED, "times with seconds of scavenge: rounded up to whole minutes"),
         (CHANGED, "CoreSpecCount or CpuSpecList of gpu[9-12]"),
         (CHANGED, "MemSpecLimit of gpu[9-12]"),
-        (GUESSED, "quality of service of gpu: its limits are in the accounting database"),
+        (GUESSED, "quality of service of gpu: its limits are left open: sacctmgr show qos -P prints them"),
         (LOST, "TopologyPlugin=topology/tree: nodes are chosen without regard to switches"),
         (LOST, "State=FUTURE of new[1-2]: nodes that are not there yet are left out"),
         (LOST, "DefMemPerCPU of gpu: jobs that ask for no memory have none counted"),
@@ -123,6 +130,8 @@ def test_what_scontrol_shows(tmp_path: Path) -> None:
     assert any(row.startswith("SelectType: is not said") for row in told(found, GUESSED))
     assert any(row.startswith("ExclusiveUser of debug: nodes are shared") for row in told(found, LOST))
     assert any(row.startswith("other keys of NodeName: Arch, CPUAlloc, CPULoad, OS") for row in told(found, LOST))
+    asleep = imported(tmp_path, SHOWN.replace("IDLE+DRAIN", "IDLE+POWERED_DOWN"))
+    assert not any(row.startswith("nodes that are down") for row in told(asleep, GUESSED))
     nodes = SHOWN[SHOWN.index("NodeName") :]
     alone = imported(tmp_path, nodes)
     assert alone.site.partitions == (Partition(name="debug", nodes=("p",)),)
@@ -199,6 +208,7 @@ def test_a_setting_that_is_there_twice(tmp_path: Path) -> None:
         ("NodeName=n1\nNodeName=n1\nPartitionName=a Nodes=n1", "line 4, NodeName: 'n1' is there already: slurm-0.conf"),
         ("NodeName=n1\nPartitionName=a Nodes=n1 MaxTime=soon", "line 4, MaxTime: found 'soon'; must be minutes, m:s"),
         ("NodeName=n1\nPartitionName=a Nodes=n1 MaxTime=0", "line 4, MaxTime: found '0'; must be a time above 0"),
+        ("NodeName=n1\nPartitionName=a Nodes=n1 GraceTime=-1", "line 4, GraceTime: found '-1'; must be seconds, m:s"),
         ("NodeName=n1\nPartitionName=a Nodes=n1 MaxNodes=0", "or UNLIMITED; it would keep every job from starting"),
         ("NodeName=n1\nPartitionName=a Nodes=n1 State=ON", "line 4, State: found 'ON'; must be one of UP, DOWN, DRAIN"),
         ("NodeName=n1\nPartitionName=a Nodes=n1 MinNodes=2", "line 4, MinNodes: found 2; the partition has 1 node: no"),
@@ -228,6 +238,69 @@ def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
     assert len(problems) == 2
 
 
+def test_limits_and_accounts_of_the_database(tmp_path: Path) -> None:
+    found = imported(tmp_path, CENTRE, QOS, ACCOUNTS, nodes=NODES, gres=GRES)
+    assert found.site.qos == (
+        Qos(
+            name="normal", priority=10, preempts=("scavenger",), max_time_s=86_400.0, max_jobs_per_user=20,
+            max_submitted_per_user=100, max_per_job={"cores": 512, "nodes": 8},
+            max_per_user={"gpus": 4, "memory_mib": 1_572_864},
+        ),
+        Qos(name="gpu", priority=20, max={"a100": 16, "matlab": 5}, max_per_account={"gpus": 0}),
+        Qos(name="scavenger", preemption="requeue", grace_s=300.0, max_submitted=50),
+    )  # fmt: skip
+    assert found.site.accounts == (
+        Account(name="root", users={"root": 1}),
+        Account(name="physics", shares=60, users={"anna": 10}),
+        Account(name="optics", parent="physics", users={"bob": 2}),
+        Account(name="geo", shares=40),
+    )
+    assert found.site.partitions[0].accounts == ("physics",)
+    assert parse_site(imported_text(found, ["all"]), "site.toml") == found.site
+    for fate, words in (
+        (GUESSED, "MaxJobsPU=0 of gpu: which would keep every job from starting: left open"),
+        (GUESSED, "cores=0 of scavenger: which would keep every job from starting"),
+        (LOST, "UsageFactor of gpu, scavenger: what its jobs use counts once"),
+        (LOST, "Flags of gpu"),
+        (LOST, "GrpTRESMins of gpu"),
+        (LOST, "limit on billing of normal: the site counts no such thing"),
+        (LOST, "AllowAccounts of batch: accounts that are not there are left out"),
+        (LOST, "Share=parent of optics"),
+        (LOST, "GrpJobs of associations of optics"),
+        (LOST, "other keys of sacctmgr show assoc: QOS, Def QOS"),
+    ):
+        assert any(row.startswith(words) for row in told(found, fate)), (words, told(found, fate))
+
+
+def test_accounts_of_which_parents_are_told_otherwise(tmp_path: Path) -> None:
+    flat = "\n".join(line.replace("| ", "|").replace("| ", "|").replace("| ", "|") for line in ACCOUNTS.splitlines())
+    found = imported(tmp_path, CENTRE, flat, nodes=NODES)
+    assert {account.parent for account in found.site.accounts} == {None}
+    assert any(row.startswith("accounts: parents are not told") for row in told(found, GUESSED))
+    head, *rows = flat.splitlines()
+    parents = {"optics": "physics", "physics": "root", "geo": "root"}
+    named = [f"{row}|{parents.get(row.split('|')[1], '')}" for row in rows if not row.split("|")[2]]
+    found = imported(
+        tmp_path, CENTRE, "\n".join([f"{head}|ParentName", *named, f"{rows[0]}|".replace("larch", "elm")]), nodes=NODES
+    )
+    assert [account.parent for account in found.site.accounts] == [None, "physics", None]
+    assert "accounts of elm: only those of larch are taken" in told(found, LOST)
+
+
+def test_what_is_refused_of_the_database(tmp_path: Path) -> None:
+    for text, said in (
+        (
+            QOS.replace("scavenger||cluster", "other||cluster"),
+            "line 2, Preempt: found 'other'; must be one of normal, gpu",
+        ),
+        (QOS.replace("cpu=512", "cpu"), "line 2, MaxTRES: found 'cpu,node=8,billing=9'; must be things with numbers"),
+        (QOS + "normal|1\n", "line 5: found 2 cells, where the first line names 19; must have as many; print it again"),
+        (ACCOUNTS.replace("|60|", "|x|"), "line 4, Share: found 'x'; must be a whole number"),
+    ):
+        problems = refused(tmp_path, CENTRE, text, nodes=NODES)
+        assert any(said in problem for problem in problems), problems
+
+
 def test_a_list_of_nodes(tmp_path: Path) -> None:
     found = imported(tmp_path, NODE_LIST)
     assert [(group.name, group.count, group.cores, group.memory_mib, group.gpus) for group in found.site.nodes] == [
@@ -250,8 +323,8 @@ def test_a_list_of_nodes(tmp_path: Path) -> None:
 
 def test_files_of_something_else(tmp_path: Path) -> None:
     assert refused(tmp_path, "# notes\n") == [
-        "slurm-0.conf: is in no form that is known; must be one of scontrol show, slurm.conf, gres.conf, a list of nodes "
-        "(sn,cpu_milli,memory_mib,gpu,model)"
+        "slurm-0.conf: is in no form that is known; must be one of scontrol show, slurm.conf, gres.conf, sacctmgr show "
+        "qos -P, sacctmgr show assoc -P, a list of nodes (sn,cpu_milli,memory_mib,gpu,model)"
     ]
     (tmp_path / "latin.conf").write_bytes(b"ClusterName=x\nNodeName=\xe9\n")
     for name, said in (("absent", "there is no such file"), ("latin.conf", "latin.conf: line 2: is not UTF-8 text")):
@@ -263,22 +336,18 @@ def test_files_of_something_else(tmp_path: Path) -> None:
 @pytest.mark.skipif(not can_run(), reason=WHY_NOT)
 def test_a_real_slurm_has_understood_the_same(tmp_path: Path) -> None:
     """Its own settings, and what it shows of them, are the same site."""
-    addresses = iter((18000, 18100, 18200, 18300))
-    places = {
-        f"odeName={name}": next(addresses) for name in ("node[001-018]", "node[019,020]", "gpu[1-8]", "gpu[9-12]")
-    }
-    nodes = NODES.replace("\\\n", "").replace("NodeName=new[1-2] State=FUTURE\n", "").replace("nodename", "NodeName")
-    for name, port in places.items():
-        nodes = nodes.replace(name, f"{name} NodeAddr=127.0.0.1 Port=[{port}-{port + _n_of(name) - 1}]")
-    kept = (
-        line for line in CENTRE.replace("\\\n", "").splitlines() if not line.startswith(("PartitionName=later", "Host"))
-    )
-    settings = (
-        "\n".join(kept)
-        .replace("Include nodes.conf", nodes)
-        .replace(" QOS=gpu", "")
-        .replace("gpu:a100:4(S:0-1)", "gpu:a100:4")
-    )
+    settings = CENTRE.replace("Include nodes.conf\n", _with_ports(NODES))
+    for elsewhere in (
+        "SlurmctldHost=ctl1\n",
+        "TopologyPlugin=topology/tree\n",
+        "PartitionName=later Nodes=new[1-2]\n",
+        "AccountingStorageTRES=gres/gpu\n",
+        ",GRES/gpu=3000",
+        " QOS=gpu",
+        "FAIR_TREE,",  # this Slurm knows it as what is usual, and does not print it
+    ):
+        assert elsewhere in settings
+        settings = settings.replace(elsewhere, "")
     with running_controller(tmp_path, settings) as slurm:
         for what in ("config", "node", "partition"):
             (tmp_path / what).write_text(slurm.call("scontrol", "show", what))
@@ -287,8 +356,22 @@ def test_a_real_slurm_has_understood_the_same(tmp_path: Path) -> None:
     assert (asked.name, asked.nodes, asked.partitions, asked.licences) == (
         shown.name, shown.nodes, shown.partitions, shown.licences,
     )  # fmt: skip
-    assert asked.slurm.items() <= shown.slurm.items()
+    assert {name: shown.slurm.get(name) for name in asked.slurm} == asked.slurm
 
 
-def _n_of(name: str) -> int:
-    return {"odeName=node[001-018]": 18, "odeName=node[019,020]": 2, "odeName=gpu[1-8]": 8}.get(name, 4)
+def _with_ports(text: str) -> str:
+    """Lines of nodes with an address for each, without those that are not there."""
+    lines, port = [], 18_000
+    for line in text.replace("\\\n", "").replace("(S:0-1)", "").splitlines():
+        if "FUTURE" not in line:
+            n = 0 if "DEFAULT" in line else len(expanded(line.split()[0].partition("=")[2]))
+            lines.append(f"{line} NodeAddr=127.0.0.1 Port=[{port}-{port + n - 1}]" if n else line)
+            port += n
+    return "".join(f"{line}\n" for line in lines)
+
+
+def test_the_page_shows_what_is_imported(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[4] / "docs" / "how-to" / "sites.md").read_text(encoding="utf-8")
+    (conf,) = re.findall(r"```ini\n(.*?)```", page, re.DOTALL)
+    (site,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert imported(tmp_path, conf).site == parse_site(site, "site.toml")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from joulewise.worlds.jobs.sites.written import KINDS, RefusedError, text, word
 class Section(NamedTuple):
     """A kind of tables: what holds one, where a site keeps them, and what they are."""
 
-    holds: Callable[..., Any]
+    holds: type[Any]
     attribute: str
     meaning: str
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from joulewise.errors import raise_if_any
+from joulewise.errors import Problem, raise_if_any
 from joulewise.units import count
+from joulewise.worlds.jobs.sites.accounting import accounts_of, qos_of
 from joulewise.worlds.jobs.sites.consistency import inconsistencies
 from joulewise.worlds.jobs.sites.hostlists import split_list
 from joulewise.worlds.jobs.sites.imported import CHANGED, GUESSED, LOST, Entry, Findings, ImportedSite, tell_read
-from joulewise.worlds.jobs.sites.site import PARTITION_STATES, PREEMPTIONS, Licence, Partition, Qos, Setting, Site
+from joulewise.worlds.jobs.sites.site import PARTITION_STATES, Account, Licence, Partition, Qos, Setting, Site
 from joulewise.worlds.jobs.sites.slurm_nodes import Grouped, NodeLists, NodeReader, grouped, in_order
 from joulewise.worlds.jobs.sites.slurm_settings import IN_CONF, IN_PARAMETERS, SETTINGS
 from joulewise.worlds.jobs.sites.slurm_text import Entries, SlurmTexts
@@ -20,10 +21,11 @@ from joulewise.worlds.jobs.sites.slurm_values import (
     NOTHING,
     slurm_count,
     slurm_flag,
+    slurm_grace_s,
     slurm_limit,
     slurm_limit_s,
     slurm_names,
-    slurm_seconds,
+    slurm_preemption,
     slurm_setting,
 )
 from joulewise.worlds.jobs.sites.written import RefusedError
@@ -82,16 +84,6 @@ def _state(text: str) -> str:
     return text.casefold()
 
 
-def _preemption(text: str) -> str | None:
-    """What becomes of jobs that give way; gang scheduling, and who may preempt, are said elsewhere."""
-    modes = [mode for mode in split_list(text.casefold()) if mode not in ("gang", "within", "priority")]
-    if not modes or modes[0] in ("none", "cluster"):
-        return None
-    if modes[0] not in PREEMPTIONS:
-        raise RefusedError(f"must be one of {', '.join(mode.upper() for mode in PREEMPTIONS)}")
-    return modes[0]
-
-
 def _one_name(text: str) -> str | None:
     return None if text.casefold() in NOTHING else text
 
@@ -119,8 +111,8 @@ _PARTITION_KEYS: Mapping[str, _PartitionKey] = {
     "qos": _PartitionKey("qos", _one_name),
     "allowaccounts": _PartitionKey("accounts", slurm_names),
     "allowqos": _PartitionKey("qos_of_jobs", slurm_names),
-    "preemptmode": _PartitionKey("preemption", _preemption),
-    "gracetime": _PartitionKey("grace_s", lambda text: slurm_seconds(text, 1)),
+    "preemptmode": _PartitionKey("preemption", slurm_preemption),
+    "gracetime": _PartitionKey("grace_s", slurm_grace_s),
 }
 """Keys of partitions by their names in lower case; of two for one field, the later one counts."""
 
@@ -153,20 +145,28 @@ class _SlurmSite:
     texts: SlurmTexts
     default_name: str
     findings: Findings = field(default_factory=Findings)
-    places: dict[int, Entries] = field(default_factory=dict)
+    places: dict[tuple[type, str], Entries] = field(default_factory=dict)
 
     def imported(self) -> ImportedSite:
         """The site, and what became of all that the texts say."""
         self.findings.problems += self.texts.problems
+        if not self.texts.nodes and not self.texts.problems:
+            advice = "give the file that has lines of NodeName, or what scontrol show node prints, with --config too"
+            self.findings.problems.append(Problem("--config", "there are no nodes", "a site has nodes", advice))
         slurm = self._settings()
         groups, members = self._groups(slurm)
         partitions = tuple(self._partitions(slurm, groups, members))
+        name, licences = self._name(), tuple(self._licences())
+        accounts = tuple(self._accounts(name))
+        partitions = self._with_default(tuple(self._with_accounts(partitions, {account.name for account in accounts})))
+        things = {name for each in groups for name in (*each.group.gpus, *each.group.other)}
         site = Site(
-            name=self._name(),
+            name=name,
             nodes=tuple(each.group for each in groups),
-            partitions=self._with_default(partitions),
-            licences=tuple(self._licences()),
-            qos=tuple(self._qos(partitions)),
+            partitions=partitions,
+            licences=licences,
+            qos=tuple(self._qos(partitions, things | {licence.name for licence in licences})),
+            accounts=accounts,
             slurm=slurm,
         )
         self.findings.problems += inconsistencies(site, self._place, {})
@@ -177,9 +177,15 @@ class _SlurmSite:
 
     def _place(self, table: Any, key: str) -> str:
         """Where something stands that does not go together with the rest."""
-        entries = self.places.get(id(table), {})
-        ours = {"max_time": "maxtime", "default_time": "defaulttime", "min_nodes": "minnodes", "max_nodes": "maxnodes"}
-        entry = entries.get(ours.get(key, key)) or entries.get("partitionname")
+        entries = self.places.get((type(table), getattr(table, "name", "")), {})
+        ours = {
+            "preempts": "preempt",
+            "max_time": "maxtime",
+            "default_time": "defaulttime",
+            "min_nodes": "minnodes",
+            "max_nodes": "maxnodes",
+        }
+        entry = entries.get(ours.get(key, key)) or next(iter(entries.values()), None)
         return f"{entry.where}, {entry.key}" if entry else f"{getattr(table, 'name', 'the site')}, {key}"
 
     def _name(self) -> str:
@@ -293,7 +299,7 @@ class _SlurmSite:
             if values.get("preemption") == self._usual_preemption():
                 values.pop("preemption", None)
             partition = Partition(name=name, nodes=names, **values)
-            self.places[id(partition)] = entries
+            self.places[Partition, name] = entries
             yield partition
         if is_linear and members:
             said = "whole nodes are given to jobs, so that every partition is exclusive"
@@ -325,17 +331,27 @@ class _SlurmSite:
 
     def _usual_preemption(self) -> str:
         entry = self.texts.settings.get("preemptmode")
-        return (self.findings.value(entry, _preemption) if entry else None) or "off"
+        return (self.findings.value(entry, slurm_preemption) if entry else None) or "off"
 
     def _with_default(self, partitions: tuple[Partition, ...]) -> tuple[Partition, ...]:
         """The partitions, of which one takes the jobs that name none."""
         if len(partitions) < 2 or any(partition.default for partition in partitions):
             return partitions
         first = replace(partitions[0], default=True)
-        self.places[id(first)] = self.places[id(partitions[0])]
         said = f"no partition has Default=YES: jobs that name none come to {first.name!r}"
         self.findings.tell(GUESSED, "default partition", said)
         return (first, *partitions[1:])
+
+    def _with_accounts(self, partitions: tuple[Partition, ...], known: Collection[str]) -> Iterator[Partition]:
+        """The partitions without accounts that are no longer there; one that has no others is left as it is."""
+        for partition in partitions:
+            there = tuple(name for name in partition.accounts if name in known)
+            if not known or not there or there == partition.accounts:
+                yield partition
+                continue
+            said = "accounts that are not there are left out"
+            self.findings.tell(LOST, "AllowAccounts", said, partition.name)
+            yield replace(partition, accounts=there)
 
     # --- licences and qualities of service ------------------------------------------------------------------
 
@@ -353,15 +369,26 @@ class _SlurmSite:
             else:
                 self.findings.tell(LOST, "licences of which there are none", "left out", name)
 
-    def _qos(self, partitions: tuple[Partition, ...]) -> Iterator[Qos]:
-        """Qualities of service that partitions name: no file of Slurm's has their limits."""
+    def _qos(self, partitions: tuple[Partition, ...], things: Collection[str]) -> Iterator[Qos]:
+        """Qualities of service as the database has them; those that partitions alone name have no limits."""
+        known = set()
+        for qos, row in qos_of(self.texts.qos, things, self.findings):
+            self.places[Qos, qos.name] = row
+            known.add(qos.name)
+            yield qos
         names = dict.fromkeys(
             name for partition in partitions for name in (*filter(None, [partition.qos]), *partition.qos_of_jobs)
         )
         for name in names:
-            said = "its limits are in the accounting database: they are left open"
-            self.findings.tell(GUESSED, "quality of service", said, name)
-            yield Qos(name=name)
+            if name not in known:
+                said = "its limits are left open: sacctmgr show qos -P prints them"
+                self.findings.tell(GUESSED, "quality of service", said, name)
+                yield Qos(name=name)
+
+    def _accounts(self, name: str) -> Iterator[Account]:
+        for account, row in accounts_of(self.texts.associations, name, self.findings):
+            self.places[Account, account.name] = row
+            yield account
 
 
 def _as_names(value: Setting) -> tuple[str, ...]:

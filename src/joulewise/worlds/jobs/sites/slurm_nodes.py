@@ -23,7 +23,7 @@ _FEATURES = ("feature", "features", "availablefeatures")
 _CPUS = ("cpuefctv", "cputot", "cpus", "procs")
 _SPARED = ("corespeccount", "cpuspeclist", "memspeclimit")
 _KNOWN = {"nodename", "realmemory", "gres", "weight", "state", "partitions", *_TOPOLOGY, *_FEATURES, *_CPUS, *_SPARED}
-_AWAY = ("down", "drain", "fail", "not_responding", "powered_down", "maint", "reboot", "unknown*")
+_AWAY = {"down", "drain", "drained", "draining", "fail", "failing", "error", "maint", "reboot", "not_responding"}
 _NOTE = 200
 
 
@@ -92,10 +92,10 @@ class NodeReader:
     def _is_away(self, entries: Entries, head: str) -> bool:
         """Whether nodes are only planned for; those that are away for a while are counted."""
         state = entries["state"].value.casefold() if "state" in entries else ""
-        if "future" in state:
+        if state.startswith("future"):
             self.findings.tell(LOST, "State=FUTURE", "nodes that are not there yet are left out", head)
             return True
-        if any(word in state for word in _AWAY):
+        if _AWAY & set(re.split(r"[^a-z_]+", state)):
             said = "counted as nodes that can be used: what is away now need not be in the time of a log"
             self.findings.tell(GUESSED, "nodes that are down or drained", said, head)
         return False
@@ -118,13 +118,9 @@ class NodeReader:
         if "cpuefctv" in entries:
             return cpus
         spared = self._number(entries, "corespeccount", 0) * (threads if cpus == topology else 1)
-        if "cpuspeclist" in entries:
-            listed = (
-                self.findings.value(entries["cpuspeclist"], lambda text: expanded(f"[{text}]"))
-                if entries["cpuspeclist"].value
-                else []
-            )
-            spared = spared or len(listed or [])
+        listed = entries.get("cpuspeclist")
+        if listed and listed.value:
+            spared = spared or len(self.findings.value(listed, lambda text: expanded(f"[{text}]")) or ())
         if spared:
             said = "processors that are kept for the system are not those of jobs"
             self.findings.tell(CHANGED, "CoreSpecCount or CpuSpecList", said, entries["nodename"].value)
@@ -152,7 +148,7 @@ class NodeReader:
         if entry and "no_consume" in entry.value.casefold():
             said = "things of no_consume are never used up, and are left out"
             self.findings.tell(LOST, "no_consume in Gres", said, head)
-            kept = [part for part in entry.value.split(",") if "no_consume" not in part.casefold()]
+            kept = [part for part in split_list(entry.value) if "no_consume" not in part.casefold()]
             things = self.findings.value(Entry(entry.key, ",".join(kept), entry.where), slurm_things) or []
         gpus, other = Counter[str](), Counter[str]()
         for name, kind, n in things:

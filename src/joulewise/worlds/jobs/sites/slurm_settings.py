@@ -25,7 +25,9 @@ IN_CONF: dict[str, SlurmSetting] = {
     "priorityusageresetperiod": SlurmSetting("name", "how often what was used is forgotten"),
     "prioritymaxage": SlurmSetting("time from 0", "age at which its factor is 1"),
     "priorityfavorsmall": SlurmSetting("flag", "whether small jobs come first, by size"),
-    "priorityflags": SlurmSetting("names", "FAIR_TREE, NO_FAIR_TREE, DEPTH_OBLIVIOUS, SMALL_RELATIVE_TO_TIME, ..."),
+    "priorityflags": SlurmSetting(
+        "names", "NO_FAIR_TREE (newer versions have fair trees without a flag), DEPTH_OBLIVIOUS, ..."
+    ),
     "priorityweightage": SlurmSetting("number", "weight of age"),
     "priorityweightassoc": SlurmSetting("number", "weight of the priority of accounts"),
     "priorityweightfairshare": SlurmSetting("number", "weight of fair shares"),

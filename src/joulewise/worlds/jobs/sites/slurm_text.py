@@ -32,6 +32,8 @@ class SlurmTexts:
     partitions: dict[str, Entries] = field(default_factory=dict)
     nodesets: dict[str, Entries] = field(default_factory=dict)
     gres: list[Entries] = field(default_factory=list)
+    qos: list[Entries] = field(default_factory=list)
+    associations: list[Entries] = field(default_factory=list)
     others: list[Entry] = field(default_factory=list)
     repeated: list[Entry] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -40,7 +42,7 @@ class SlurmTexts:
         """Let what is in force, as a command shows it, take the place of what a file asks for."""
         for name in ("settings", "nodes", "partitions", "nodesets"):
             getattr(self, name).update(getattr(later, name))
-        for name in ("gres", "others", "repeated", "problems"):
+        for name in ("gres", "qos", "associations", "others", "repeated", "problems"):
             getattr(self, name).extend(getattr(later, name))
 
 
@@ -166,11 +168,12 @@ class _Conf:
             take(head, {**self.defaults.get(kind, {}), **given})
 
     def _nodes(self, head: Entry, entries: Entries) -> None:
+        whole = {"nodename": head, **entries}
         for name in _expanded(head, self.texts.problems):
-            _put(self.texts.nodes, name, head, entries, self.texts.problems)
+            _put(self.texts.nodes, name, whole, self.texts.problems)
 
     def _partition(self, head: Entry, entries: Entries) -> None:
-        _put(self.texts.partitions, head.value, head, entries, self.texts.problems)
+        _put(self.texts.partitions, head.value, {"partitionname": head, **entries}, self.texts.problems)
 
 
 def _set(texts: SlurmTexts, entry: Entry) -> None:
@@ -192,14 +195,14 @@ def _expanded(entry: Entry, problems: list[Problem]) -> list[str]:
         return []
 
 
-def _put(things: dict[str, Entries], name: str, head: Entry, entries: Entries, problems: list[Problem]) -> None:
-    """Take a node or a partition, unless it is there already."""
-    where = f"{head.where}, {head.key}"
+def _put(things: dict[str, Entries], name: str, entries: Entries, problems: list[Problem]) -> None:
+    """Take a node or a partition, of which the first key is its name, unless it is there already."""
     if name in things:
-        first = things[name][head.key.casefold()].where
-        problems.append(Problem(where, f"{name!r} is there already: {first}", "each may be described once"))
+        (first, *_), (head, *_) = things[name].values(), entries.values()
+        found = f"{name!r} is there already: {first.where}"
+        problems.append(Problem(f"{head.where}, {head.key}", found, "each may be described once"))
     else:
-        things[name] = {head.key.casefold(): head, **entries}
+        things[name] = entries
 
 
 def is_conf(text: str) -> bool:
@@ -221,7 +224,7 @@ def is_gres(text: str) -> bool:
 
 # --- scontrol show ------------------------------------------------------------------------------------------
 
-_SHOWN_PAIR = re.compile(r"([A-Za-z][\w.:/()]*)=(.*?)(?=\s+[A-Za-z]\w*=|\s*$)")
+_SHOWN_KEY = re.compile(r"(?:^|\s)([A-Za-z]\w*)=")
 _SHOWN_SETTING = re.compile(r"([A-Za-z][\w\[\]]*)\s+=\s*(.*?)\s*")
 _SHOWN_HEAD = ("nodename", "partitionname")
 
@@ -235,7 +238,8 @@ def _read_shown(path: Path, text: str, texts: SlurmTexts) -> None:
         if setting:
             _set(texts, Entry(setting[1], setting[2], where))
             continue
-        entries = [Entry(pair[1], pair[2], where) for pair in _SHOWN_PAIR.finditer(line)]
+        _, *parts = _SHOWN_KEY.split(line)
+        entries = [Entry(key, value.strip(), where) for key, value in zip(parts[::2], parts[1::2])]
         if entries and entries[0].key.casefold() in _SHOWN_HEAD:
             _take_block(block, texts)
             block = []
@@ -245,9 +249,8 @@ def _read_shown(path: Path, text: str, texts: SlurmTexts) -> None:
 
 def _take_block(block: list[Entry], texts: SlurmTexts) -> None:
     if block:
-        head, *rest = block
-        things = texts.nodes if head.key.casefold() == "nodename" else texts.partitions
-        _put(things, head.value, head, _by_key(rest), texts.problems)
+        things = texts.nodes if block[0].key.casefold() == "nodename" else texts.partitions
+        _put(things, block[0].value, _by_key(block), texts.problems)
 
 
 def is_shown(text: str) -> bool:
@@ -255,10 +258,55 @@ def is_shown(text: str) -> bool:
     return bool(_SHOWN.search(text))
 
 
+# --- sacctmgr show -P ---------------------------------------------------------------------------------------
+
+_OF_QOS = {"name", "priority", "gracetime"}
+_OF_ASSOCIATIONS = {"cluster", "account", "user", "share"}
+
+
+def _columns(text: str) -> list[str]:
+    """The names of the columns that the first line of a text has, in lower case and without spaces."""
+    first = next(iter(text.splitlines()), "")
+    return first.casefold().replace(" ", "").split("|")
+
+
+def is_qos(text: str) -> bool:
+    """Whether a text is what sacctmgr shows of qualities of service."""
+    return set(_columns(text)) >= _OF_QOS
+
+
+def is_associations(text: str) -> bool:
+    """Whether a text is what sacctmgr shows of associations."""
+    return set(_columns(text)) >= _OF_ASSOCIATIONS
+
+
+def _read_qos(path: Path, text: str, texts: SlurmTexts) -> None:
+    texts.qos += _rows(path, text, texts.problems)
+
+
+def _read_associations(path: Path, text: str, texts: SlurmTexts) -> None:
+    texts.associations += _rows(path, text, texts.problems)
+
+
+def _rows(path: Path, text: str, problems: list[Problem]) -> Iterator[Entries]:
+    """The rows of a table, each as its cells by the names of their columns."""
+    head, *lines = text.splitlines()
+    keys, names = _columns(text), head.split("|")
+    for number, line in enumerate(lines, 2):
+        cells, where = line.split("|"), f"{path.name}: line {number:,}"
+        if len(cells) == len(keys):
+            yield {key: Entry(name, cell, where) for key, name, cell in zip(keys, names, cells)}
+        elif line.strip():
+            found = f"found {len(cells):,} cells, where the first line names {len(keys):,}"
+            problems.append(Problem(where, found, "must have as many", "print it again with -P"))
+
+
 FORMS = (
     TextForm("scontrol show", is_shown, _read_shown),
     TextForm("slurm.conf", is_conf, _read_conf),
     TextForm("gres.conf", is_gres, _read_gres),
+    TextForm("sacctmgr show qos -P", is_qos, _read_qos),
+    TextForm("sacctmgr show assoc -P", is_associations, _read_associations),
 )
 """All forms of texts of a Slurm, in the order in which they are tried."""
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from joulewise.worlds.jobs.sites.hostlists import split_list
+from joulewise.worlds.jobs.sites.site import PREEMPTIONS
 from joulewise.worlds.jobs.sites.slurm_settings import SlurmSetting
 from joulewise.worlds.jobs.sites.written import NO_JOB, RefusedError
 
@@ -18,6 +19,7 @@ NOTHING = ("", "(null)", "n/a", "none", "all", "no", "unlimited", "infinite", "0
 _TIME = re.compile(r"(?:([0-9]{1,9})-)?([0-9]{1,9})(?::([0-9]{1,9}))?(?::([0-9]{1,9}))?(?:\s*(sec|min))?")
 _UNITS = {"sec": 1, "min": 60}
 _SUFFIX = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)([kmgt]?)", re.IGNORECASE)
 _GRES_COUNT = re.compile(r"([0-9]{1,15})([kmgt]?)", re.IGNORECASE)
 _YES = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
@@ -36,6 +38,14 @@ def slurm_seconds(text: str, unit_s: int = 60) -> float:
     else:
         factors = {1: (_UNITS.get(unit, unit_s),), 2: (60, 1), 3: (3600, 60, 1)}[len(given)]
     return int(days or 0) * 86400 + float(sum(n * factor for n, factor in zip(given, factors)))
+
+
+def slurm_grace_s(text: str) -> float:
+    """A time that ends, in seconds where no more is said."""
+    time_s = slurm_seconds(text, 1)
+    if time_s == math.inf:
+        raise RefusedError("must be seconds, m:s or h:m:s")
+    return time_s
 
 
 def slurm_limit_s(text: str) -> float | None:
@@ -83,6 +93,24 @@ def slurm_flag(text: str) -> bool:
 def slurm_names(text: str) -> tuple[str, ...]:
     """Names between commas; none for ALL and what stands for nothing."""
     return () if text.casefold() in ("", "(null)", "n/a", "all") else tuple(dict.fromkeys(split_list(text)))
+
+
+def slurm_preemption(text: str) -> str | None:
+    """What becomes of jobs that give way; gang scheduling, and who may preempt, are said elsewhere."""
+    modes = [mode for mode in split_list(text.casefold()) if mode not in ("gang", "within", "priority")]
+    if not modes or modes[0] in ("none", "cluster"):
+        return None
+    if modes[0] not in PREEMPTIONS:
+        raise RefusedError(f"must be one of {', '.join(mode.upper() for mode in PREEMPTIONS)}")
+    return modes[0]
+
+
+def slurm_mib(text: str) -> int:
+    """A size in MiB, as 512000, 512G or 1.5T."""
+    found = _SIZE.fullmatch(text)
+    if found is None:
+        raise RefusedError("must be a size such as 512G")
+    return int(float(found[1]) * _SUFFIX[found[2].casefold() or "m"] / _SUFFIX["m"])
 
 
 def slurm_things(text: str) -> list[tuple[str, str, int]]:

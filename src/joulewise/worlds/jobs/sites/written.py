@@ -31,8 +31,9 @@ class RefusedError(ValueError):
 
 
 class Kind(NamedTuple):
-    """A kind of values: what one in a file stands for (or `RefusedError`), and how one is written."""
+    """A kind of values: what they are, what one in a file stands for (or `RefusedError`), and how one is written."""
 
+    said: str
     read: Callable[[Any], Any]
     write: Callable[[Any], str]
 
@@ -201,24 +202,34 @@ def _write_instant(instant: Instant) -> str:
     return text(instant.isoformat()) if isinstance(instant, datetime) else _write_time(instant)
 
 
+def _choices(choices: tuple[str, ...]) -> str:
+    return " or ".join(map(text, choices))
+
+
 KINDS: dict[str, Kind] = {
-    "name": Kind(_name, text),
-    "names": Kind(_names, _write_names),
-    "flag": Kind(_flag, lambda value: str(value).lower()),
-    "count": Kind(_whole(1), repr),
-    "limit": Kind(_whole(1, NO_JOB), repr),
-    "number": Kind(_whole(0), repr),
-    "whole": Kind(_whole(None), repr),
-    "memory": Kind(_memory, lambda value: text(size_text(value))),
-    "time": Kind(_time(from_0=False, advice=NO_JOB), _write_time),
-    "time from 0": Kind(_time(from_0=True), _write_time),
-    "instant": Kind(_instant, _write_instant),
-    "things": Kind(_by_name(lambda name, n: (name, _whole(1)(n)), "{a100 = 4}"), _write_numbers),
-    "shares": Kind(_by_name(lambda name, n: (name, _whole(0)(n)), "{anna = 1}"), _write_numbers),
-    "weights": Kind(_by_name(_number, "{cpu = 1000}"), _write_numbers),
-    "amounts": Kind(_by_name(_amount, '{cores = 100, memory = "1 TiB"}'), _write_amounts),
-    "sharing": Kind(_one_of(SHARINGS), text),
-    "state": Kind(_one_of(PARTITION_STATES), text),
-    "preemption": Kind(_one_of(PREEMPTIONS), text),
+    "name": Kind("text", _name, text),
+    "names": Kind("list of texts", _names, _write_names),
+    "flag": Kind("true or false", _flag, lambda value: str(value).lower()),
+    "count": Kind("whole number of 1 or more", _whole(1), repr),
+    "limit": Kind("whole number of 1 or more", _whole(1, NO_JOB), repr),
+    "number": Kind("whole number of 0 or more", _whole(0), repr),
+    "whole": Kind("whole number", _whole(None), repr),
+    "memory": Kind("size", _memory, lambda value: text(size_text(value))),
+    "time": Kind("duration", _time(from_0=False, advice=NO_JOB), _write_time),
+    "time from 0": Kind("duration", _time(from_0=True), _write_time),
+    "instant": Kind("date with time, or duration", _instant, _write_instant),
+    "things": Kind(
+        "table of whole numbers", _by_name(lambda name, n: (name, _whole(1)(n)), "{a100 = 4}"), _write_numbers
+    ),
+    "shares": Kind(
+        "table of whole numbers", _by_name(lambda name, n: (name, _whole(0)(n)), "{anna = 1}"), _write_numbers
+    ),
+    "weights": Kind("table of numbers", _by_name(_number, "{cpu = 1000}"), _write_numbers),
+    "amounts": Kind(
+        "table of whole numbers and sizes", _by_name(_amount, '{cores = 100, memory = "1 TiB"}'), _write_amounts
+    ),
+    "sharing": Kind(_choices(SHARINGS), _one_of(SHARINGS), text),
+    "state": Kind(_choices(PARTITION_STATES), _one_of(PARTITION_STATES), text),
+    "preemption": Kind(_choices(PREEMPTIONS), _one_of(PREEMPTIONS), text),
 }
 """All kinds of values, by the name that the keys of tables have for theirs."""
