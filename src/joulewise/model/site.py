@@ -56,8 +56,8 @@ class Site:
 class Limits:
     """How much the running jobs of holders, such as a user or a quality of service, may have together.
 
-    Holder b may have `most[b, w]` of the w-th of `what`; a job of class k has `uses[k, w]` while it runs. The holders of
-    a job are in its row of `holders`, filled up with -1.
+    Holder b may have `most[b, w]` of the w-th of `what`; a job of class k has `uses[k, w]` while it runs. The holders
+    of a job are in its row of `holders`, filled up with -1.
     """
 
     what: tuple[str, ...]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from joulewise.check.jobs.allocation import check_jobs
 from joulewise.model.jobs import Fate, JobAllocation, Jobs, JobWorld
-from joulewise.model.site import Demands, Places, Site
+from joulewise.model.site import Demands, Limits, Places, Site
 from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Scheduler
@@ -46,9 +46,11 @@ def small_world() -> JobWorld:
     of_gpus, of_nodes, of_wholes = [0, 1, 0], [1, 1, 0], [0, 0, 1]
     pieces = np.array([[1, 1], [1, 1], [1, 1], [2, 0], [8, 0], [1, 0]])
     demands = Demands(
-        np.arange(6), np.array([0, 0, 0, 0, 1, 0]), np.array([2, 1, 1, 2, 2, 1]), np.array([2, 1, 1, 1, 1, 1]),
+        np.arange(6, dtype=np.int32), np.array([0, 0, 0, 0, 1, 0]), np.array([2, 1, 1, 2, 2, 1]),
+        np.array([2, 1, 1, 1, 1, 1]),
         np.repeat(pieces[:, None], 3, axis=1), np.array([of_gpus, of_gpus, of_gpus, of_nodes, of_wholes, of_nodes]),
         np.array([[0], [1], [0], [0], [0], [1]]),
+        Limits(("jobs",), ("ann",), np.array([[3]]), np.ones((6, 1), np.int64), np.array([[0]] * 3 + [[-1]] * 3)),
     )  # fmt: skip
     options: Any = [[(0, 1, 10.0, 10.0)] for _ in range(6)]
     return JobWorld(clusters_of([100]), types_of(options), Jobs(work_of([0.0] * 6), demands=demands), site=site)
@@ -57,7 +59,9 @@ def small_world() -> JobWorld:
 def allocated(rows: tuple[Row, ...] = RIGHT, start_s: tuple[float, ...] = START_S) -> JobAllocation:
     """The jobs of the small world at these places."""
     starts, n = np.array(start_s), len(start_s)
-    return JobAllocation(np.arange(n), starts, starts + 10.0, np.zeros(n), np.full(n, Fate.RAN), places=places_of(rows))
+    return JobAllocation(
+        np.arange(n, dtype=np.int32), starts, starts + 10.0, np.zeros(n), np.full(n, Fate.RAN), places=places_of(rows)
+    )
 
 
 def places_of(rows: tuple[Row, ...]) -> Places:
@@ -111,6 +115,15 @@ def test_licences_that_are_exceeded_are_found() -> None:
     assert "licence matlab: found more in use at 9.0 s than the 1" in found
 
 
+def test_limits_that_are_exceeded_are_found() -> None:
+    world = small_world()
+    demands = world.jobs.demands
+    assert demands is not None
+    fewer = replace(demands, limits=replace(demands.limits, most=np.array([[2]])))
+    (found,) = check_jobs(replace(world, jobs=replace(world.jobs, demands=fewer)), allocated())
+    assert found == "limit of ann: found more jobs in use at 0.0 s than the 2 allowed"
+
+
 def test_places_are_told_on_a_site_and_nowhere_else() -> None:
     world = small_world()
     assert "found no places" in check_jobs(world, replace(allocated(), places=None))[0]
@@ -145,6 +158,10 @@ def is_held(world: JobWorld, allocation: JobAllocation) -> bool:
                 return False
         if (sum(demands.licences[demands.of_job[job]] for job in runs) > site.n_licences).any():
             return False
+        for holder, most in enumerate(demands.limits.most):
+            of_holder = (job for job in runs if holder in demands.limits.holders[job])
+            if (sum(demands.limits.uses[demands.of_job[job]] for job in of_holder) > most).any():
+                return False
     return True
 
 

@@ -79,6 +79,20 @@ def _licences_suffice(case: JobCase) -> Iterator[str]:
             yield f"licence {name}: found more in use at {_start(case, job[at])} than the {has} that there are"
 
 
+def _limits_are_kept(case: JobCase) -> Iterator[str]:
+    """At no instant have the running jobs of a holder more together than it may have."""
+    _, demands, _ = _parts(case)
+    limits = demands.limits
+    used = np.flatnonzero(case.allocation.used)
+    row, slot = np.nonzero(limits.holders[used] >= 0)
+    job, holder = used[row], limits.holders[used][row, slot]
+    for w, name in enumerate(limits.what):
+        uses, has = limits.uses[demands.of_job[job], w], limits.most[holder, w]
+        for at in _too_much(case, job, holder, uses, has):
+            who = limits.names[holder[at]]
+            yield f"limit of {who}: found more {name} in use at {_start(case, job[at])} than the {has[at]} allowed"
+
+
 def _start(case: JobCase, job: int) -> str:
     return f"{float(case.allocation.start_s[job])!r} s"
 
@@ -101,7 +115,7 @@ def _are_rows(case: JobCase) -> Bools:
     return np.asarray(named & may & case.allocation.used[np.where(named, places.job, 0)])
 
 
-def _too_much(case: JobCase, job: Counts | Ints, place: Counts, needs: Counts, has: Counts) -> Iterator[int]:
+def _too_much(case: JobCase, job: Counts | Ints, place: Counts | Ints, needs: Counts, has: Counts) -> Iterator[int]:
     """The first row at each place from whose start on more is in use there than there is; ends come before starts."""
     start_s: Floats = case.allocation.start_s[job]
     end_s: Floats = case.allocation.end_s[job]
@@ -121,5 +135,6 @@ SITE_RULES: tuple[JobRule, ...] = (
     _jobs_have_what_they_ask,
     _nodes_have_what_they_give,
     _licences_suffice,
+    _limits_are_kept,
 )
 """What holds on a site; each rule supposes that the allocation tells places."""

@@ -92,7 +92,7 @@ def _counts(values: object) -> Counts:
 def not_replayed(tables: SiteTables) -> list[TraceFinding]:
     """What a site has that its jobs are not held to, one finding for each."""
     named: dict[str, Sequence[Qos | Account | Reservation]] = {
-        "qualities of service with limits on submission, or preemption": [
+        "preemption and limits on submission": [
             each for each in tables.qos if each.preempts or any(getattr(each, key) for key in _SUBMISSIONS)
         ],
         "accounts": tables.accounts,

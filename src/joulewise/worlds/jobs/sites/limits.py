@@ -89,5 +89,4 @@ def _holders(
             found[holder] = len(found)
             most.append(limited[name])
         numbers.append(found.get(holder, -1))
-    holder: Counts = np.array(numbers, np.int64)[of_job.to_numpy()]
-    return holder
+    return np.take(np.array(numbers, np.int64), of_job.to_numpy())
