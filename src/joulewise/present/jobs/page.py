@@ -36,6 +36,7 @@ from joulewise.present.jobs.view import (
     JOB_TRACES,
     JOB_TYPES,
     JOBS,
+    LOGGED,
     PIECES,
     QUEUES,
     USERS,
@@ -126,7 +127,7 @@ _KEYS = {
     LOAD: Key("load", "jobs/day", colours=lambda records: theme.categorical(len(records.values(LOAD)))),
     "system.nodes": Key("size", "nodes"),
 }
-_FRAMES = dict.fromkeys((JOB_TRACES, JOB_TYPES, USERS, QUEUES, CLUSTERS, PIECES, FINDINGS))
+_FRAMES = dict.fromkeys((JOB_TRACES, JOB_TYPES, USERS, QUEUES, CLUSTERS, PIECES, FINDINGS, LOGGED))
 
 PAGES = {
     "jobs": Page(job_findings, job_tables, _FIGURES, GLOSSARY, {JOBS: JOB_COLUMNS, **_FRAMES}, _KEYS),

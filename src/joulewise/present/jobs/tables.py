@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from joulewise.present.formats import MISSING, fixed, metric_value, number
+from joulewise.present.jobs.agreement import agreement_tables
 from joulewise.present.jobs.bars import SLOWDOWN, WAIT
 from joulewise.present.jobs.keys import SCHEDULER
 from joulewise.present.jobs.view import FINDINGS, QUEUES, USERS, job_view, kept
@@ -34,7 +35,7 @@ def job_tables(records: Records) -> list[Table]:
     seen, best = job_view(records)
     came_out = measured_table(seen, _METRICS, f"What came out.{best}".removesuffix("."))
     summaries = [*_by(seen, "queue", QUEUES), *_by(seen, "user", USERS)]
-    return [*came_out, *cost_tables(seen), *summaries, *_log_tables(seen)]
+    return [*came_out, *cost_tables(seen), *summaries, *agreement_tables(seen), *_log_tables(seen)]
 
 
 def _log_tables(seen: Records) -> list[Table]:

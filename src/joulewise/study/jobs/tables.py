@@ -9,8 +9,20 @@ import numpy as np
 
 from joulewise.model.jobs import NO_PIECES, Fate, JobAllocation, Pieces
 from joulewise.model.site import Places
+from joulewise.study.jobs.agreement import agreement
 from joulewise.study.jobs.worlds import Scene
-from joulewise.study.spec.column import CLUSTERS, FINDINGS, JOB_TRACES, JOB_TYPES, JOBS, PIECES, PLACES, QUEUES, USERS
+from joulewise.study.spec.column import (
+    CLUSTERS,
+    FINDINGS,
+    JOB_TRACES,
+    JOB_TYPES,
+    JOBS,
+    LOGGED,
+    PIECES,
+    PLACES,
+    QUEUES,
+    USERS,
+)
 from joulewise.study.store.store import Tables
 
 if TYPE_CHECKING:
@@ -40,6 +52,9 @@ def tables(scene: Scene, allocation: JobAllocation) -> Tables:
     for table, label in ((USERS, "user"), (QUEUES, "queue")):
         if label in world.jobs.labels:
             found[table] = summary(world, allocation, label)
+    logged = agreement(scene, allocation)
+    if logged is not None:
+        found[LOGGED] = logged
     if scene.traits is not None:
         found[JOB_TYPES] = job_types(scene)
     if scene.trace is not None and scene.trace.findings:

@@ -79,7 +79,10 @@ class TraceParameters(TraceConventions):
 
 
 class Trace(NamedTuple):
-    """A trace as a world: its system and jobs, what the log calls each job and asked for it, and what was odd."""
+    """A trace as a world: its system and jobs, what the log tells of each job, and what was odd.
+
+    Of a site it has that as well. A logged wait that is not known is NaN.
+    """
 
     system: ClusterSystem
     jobs: Jobs
@@ -88,6 +91,7 @@ class Trace(NamedTuple):
     cores: Counts
     about: LogAbout
     findings: tuple[TraceFinding, ...]
+    logged_wait_s: Floats
     site: Site | None = None
 
 
@@ -134,7 +138,10 @@ def load_trace(p: TraceParameters, system: ClusterSystem | SiteTables | None = N
     after, think_s = followed or (None, None)
     made = Jobs(_work(ruled, p), after, think_s, labels_of(jobs.log), demands)
     replayed = ClusterSystem(clusters, types)
-    return Trace(replayed, made, jobs.log["job_id"], jobs.requested_s, jobs.cores, table.about, tuple(findings), site)
+    waits_s = jobs.log["wait_s"].cast(pl.Float64).fill_null(math.nan).to_numpy()
+    return Trace(
+        replayed, made, jobs.log["job_id"], jobs.requested_s, jobs.cores, table.about, tuple(findings), waits_s, site
+    )
 
 
 def _clusters(
