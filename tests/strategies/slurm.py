@@ -115,7 +115,8 @@ class Slurm:
 
         def are_idle() -> bool:
             with suppress(AssertionError):  # the controller may not answer yet
-                return self.call("sinfo", "-h", "-N", "-o", "%T").split() == ["idle"] * self.n_nodes
+                nodes = set(self.call("sinfo", "-h", "-N", "-o", "%N %T").splitlines())  # once for each partition
+                return len(nodes) == self.n_nodes and all(node.endswith(" idle") for node in nodes)
             return False
 
         self.wait(are_idle)
