@@ -239,7 +239,12 @@ def test_odd_features_are_told_and_bind_nobody(features: str) -> None:
 
 def test_licences_are_counted_and_those_that_the_site_lacks_are_told() -> None:
     licences = (Licence(name="matlab", count=3), Licence(name="ansys", count=1))
-    jobs = ({"licences": "matlab=2,comsol=1"}, {"licences": "ansys"}, {}, {"licences": "odd=,=1"})
+    jobs: tuple[dict[str, Any], ...] = (
+        {"licences": "matlab=2,comsol=1"},
+        {"licences": "ansys"},
+        {},
+        {"licences": "odd=,=1"},
+    )
     made = make((CPU,), *jobs, licences=licences)
     assert made.demands.licences[made.demands.of_job].tolist() == [[2, 0], [0, 1], [0, 0], [0, 0]]
     assert made.told == {"absent licences": 2}
@@ -285,7 +290,7 @@ def test_a_job_is_only_in_the_groups_of_its_partition_that_have_room_for_it() ->
 
 def test_jobs_of_no_known_partition_go_to_the_usual_one() -> None:
     partitions = (Partition(name="a", nodes=("cpu",)), Partition(name="b", nodes=("cpu", "fat"), default=True))
-    jobs = ({"partition": "a"}, {"partition": "old"}, {"partition": "older"}, {})
+    jobs: tuple[dict[str, Any], ...] = ({"partition": "a"}, {"partition": "old"}, {"partition": "older"}, {})
     made = make((CPU, FAT), *jobs, partitions=partitions)
     assert made.demands.partition[made.demands.of_job].tolist() == [0, 1, 1, 1]
     assert made.told == {
