@@ -66,13 +66,11 @@ tier = 2
 name = "wide"
 nodes = "wide"
 sharing = "exclusive"
+preemption = "requeue"
 
 [[licence]]
 name = "matlab"
 count = 1
-
-[[qos]]
-name = "normal"
 """
 
 HEADER = "JobID|Submit|ElapsedRaw|TimelimitRaw|AllocCPUS|AllocNodes|AllocTRES|Licenses|Partition|User|State"
@@ -133,7 +131,7 @@ def test_a_log_is_replayed_on_shared_nodes_and_what_is_stored_holds(sited: Path)
     assert where["7"] == ("wide", None)
     found = dict(store.read_table(store.detail_file(FINDINGS, run)).select("key", "n").iter_rows())
     assert found["partition batch has a shorter time limit than they ask for"] == 1
-    assert found["not replayed: qualities of service"] == 1
+    assert found["not replayed: partitions with preemption"] == 1
     assert not {key for key in found if key.startswith("asks for")}
 
 
