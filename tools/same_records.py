@@ -23,6 +23,8 @@ PACKAGE = Path(__file__).parent.parent / "src" / "joulewise"
 STUDIES, EXAMPLES = PACKAGE / "study" / "catalogue" / "studies", PACKAGE / "examples"
 PLANS = ("measure.toml", "measure-synthetic.toml")
 """Examples of the laboratory, which measures times and nothing else."""
+SITE = "site.toml"
+"""The site that an example names."""
 
 MOST = {
     "trials": 1,
@@ -65,10 +67,10 @@ def make(folder: Path) -> int:
     inputs = folder / "studies"
     inputs.mkdir(parents=True, exist_ok=True)
     for source in [*STUDIES.iterdir(), *EXAMPLES.iterdir()]:
-        if source.is_file() and source.suffix != ".toml":
+        if source.is_file() and (source.suffix != ".toml" or source.name == SITE):
             shutil.copy(source, inputs)
     for source in sorted([*STUDIES.glob("*.toml"), *EXAMPLES.glob("*.toml")]):
-        if source.name in PLANS:
+        if source.name in (*PLANS, SITE):
             continue
         text = source.read_text(encoding="utf-8")
         (inputs / source.name).write_text(small(text) if source.parent == STUDIES else text, encoding="utf-8")

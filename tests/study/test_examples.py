@@ -8,11 +8,12 @@ import pytest
 
 from joulewise.policies.tasks.table import POLICIES
 from joulewise.study import plan, read_study, run_study
+from joulewise.study.parsing.examples import SITE
 from joulewise.study.running.estimate import estimate
 from tests.strategies.sources import EXAMPLES
 
-STUDIES = sorted(set(EXAMPLES.glob("*.toml")) - set(EXAMPLES.glob("measure*.toml")))
-"""All but the plans of the laboratory."""
+STUDIES = sorted(set(EXAMPLES.glob("*.toml")) - set(EXAMPLES.glob("measure*.toml")) - {EXAMPLES / SITE})
+"""All but the plans of the laboratory, and a site that one of them names."""
 LONG = pytest.mark.thorough("200 generations; smaller studies under chance are run every day")
 
 
@@ -34,7 +35,7 @@ def test_the_demonstration_has_published_policies_and_our_own_in_one_world_with_
 
 
 @pytest.mark.parametrize(
-    "name", ["first", "heuristic", "front", "profit", "gpus", pytest.param("stochastic-front", marks=LONG)]
+    "name", ["first", "heuristic", "front", "profit", "gpus", "gpu-site", pytest.param("stochastic-front", marks=LONG)]
 )
 def test_a_quick_example_runs(name: str, tmp_path: Path) -> None:
     results = run_study(read_study(EXAMPLES / f"{name}.toml"), tmp_path, 1)

@@ -22,7 +22,7 @@ _MOST_LOOKED_AT = 50_000
 _FRESH_S = 1.0
 """How long what was found is taken for what is there."""
 ENDING = ".toml"
-_OTHERS = ("pyproject.toml",)
+_OTHERS = ("pyproject.toml", "site.toml")
 """Files with this ending that are no studies."""
 _PLAIN = re.compile(r"[^\w.-]+")
 

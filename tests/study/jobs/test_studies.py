@@ -38,7 +38,7 @@ from tests.strategies.small_jobs import (
     tabled_study,
 )
 from tests.strategies.sources import EXAMPLES
-from tools import small_trace
+from tools import small_site, small_trace
 
 
 @pytest.fixture(scope="module")
@@ -378,11 +378,14 @@ def test_a_log_needs_no_system(change: Callable[[str], str], tmp_path: Path) -> 
 
 
 def test_the_examples_are_of_this_kind() -> None:
-    assert {read_study(EXAMPLES / name).kind.name for name in ("clusters.toml", "trace.toml")} == {"jobs"}
+    assert {read_study(EXAMPLES / name).kind.name for name in ("clusters.toml", "trace.toml", "gpu-site.toml")} == {
+        "jobs"
+    }
 
 
-def test_the_log_of_the_examples_is_what_its_maker_writes() -> None:
+def test_the_logs_of_the_examples_are_what_their_makers_write() -> None:
     assert gzip.decompress(small_trace.PATH.read_bytes()).decode() == small_trace.small_trace()
+    assert gzip.decompress(small_site.PATH.read_bytes()).decode() == small_site.small_site()
 
 
 def test_types_that_differ_in_nodes_alone_share_their_name() -> None:

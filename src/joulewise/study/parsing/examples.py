@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 _FOLDER = Path(__file__).parents[2] / "examples"
+SITE = "site.toml"
+"""The site that one of them names; it is no study."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Example:
     @property
     def named(self) -> dict[str, bytes]:
         """The files that it names, which are written beside it."""
-        others = (path for path in sorted(self.path.parent.iterdir()) if path.is_file() and path.suffix != ".toml")
+        others = (path for path in sorted(self.path.parent.iterdir()) if path.is_file() and not _is_example(path))
         return {path.name: path.read_bytes() for path in others if path.name in self.text}
 
     def written_to(self, path: Path, study: str) -> str:
@@ -52,4 +54,9 @@ class Example:
 
 def examples() -> dict[str, Example]:
     """All of them, by name."""
-    return {path.stem: Example(path) for path in sorted(_FOLDER.glob("*.toml"))}
+    return {path.stem: Example(path) for path in sorted(_FOLDER.iterdir()) if _is_example(path)}
+
+
+def _is_example(path: Path) -> bool:
+    """Whether a file is a study or a plan; if not, it is there for those that name it."""
+    return path.suffix == ".toml" and path.name != SITE

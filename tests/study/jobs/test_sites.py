@@ -1,0 +1,207 @@
+"""Studies of sites: a log is replayed on shared nodes, stored, and held; no edit of what is stored goes unnoticed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from joulewise.errors import InputError
+from joulewise.study import Results, open_results, parse_study, run_study, verify
+from joulewise.study.spec.column import FINDINGS, JOBS, PLACES
+from joulewise.study.store.store import Store
+
+STUDY = """
+name = "sited"
+keep = "all"
+
+[system]
+site = "site.toml"
+
+[workload]
+trace = "log.txt"
+
+[scheduler]
+policy = ["fcfs", "easy", "conservative"]
+"""
+
+SITE = """
+name = "oak"
+
+[[nodes]]
+name = "cpu"
+count = 2
+cores = 8
+memory = "32 GiB"
+
+[[nodes]]
+name = "gpu"
+count = 2
+cores = 8
+memory = "64 GiB"
+gpus = {a100 = 2}
+weight = 10
+
+[[nodes]]
+name = "wide"
+count = 4
+cores = 16
+
+[[partition]]
+name = "batch"
+nodes = ["cpu", "gpu"]
+default = true
+max_time = "1 h"
+
+[[partition]]
+name = "gpu"
+nodes = "gpu"
+tier = 2
+
+[[partition]]
+name = "wide"
+nodes = "wide"
+sharing = "exclusive"
+preemption = "requeue"
+
+[[licence]]
+name = "matlab"
+count = 1
+"""
+
+HEADER = "JobID|Submit|ElapsedRaw|TimelimitRaw|AllocCPUS|AllocNodes|AllocTRES|Licenses|Partition|User|State"
+ROWS = (
+    "1|0|600|20|8|1|cpu=8,mem=16G||batch|ann",
+    "2|10|600|20|4|1|cpu=4,mem=16G||batch|ben",
+    "3|20|300|10|4|1|cpu=4,gres/gpu=2|matlab:1|gpu|ann",
+    "4|30|300|10|4|1|cpu=4,gres/gpu=1||gpu|cas",
+    "5|40|900|30|16|2|cpu=16||batch|ben",
+    "6|50|120|5|2|1|cpu=2,gres/gpu=1|matlab:1|gpu|ann",
+    "7|60|900|30|48|3|cpu=48||wide|cas",
+    "8|70|600|20|32|2|cpu=32||wide|ann",
+    "9|80|60|1|1|1|cpu=1||batch|ann",
+    "10|90|60|100|1|1|cpu=1||batch|ann",
+)
+
+
+def log() -> str:
+    """A log of sacct: some jobs ask for GPUs or the licence, one for more time than its partition allows."""
+    lines = (row.split("|", 2) for row in ROWS)
+    return "\n".join([HEADER, *(f"{job}|{1000 + int(at)}|{rest}|COMPLETED" for job, at, rest in lines)])
+
+
+def run_sited(folder: Path, change: Callable[[str], str] = lambda text: text) -> Results:
+    (folder / "site.toml").write_text(SITE)
+    (folder / "log.txt").write_text(log())
+    return run_study(parse_study(change(STUDY), "study.toml", folder), folder / "out", 1)
+
+
+@pytest.fixture(scope="module")
+def sited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files and the results of a small study, not to be changed."""
+    folder = tmp_path_factory.mktemp("sited")
+    run_sited(folder)
+    return folder
+
+
+def judged(folder: Path) -> list[tuple[str, ...]]:
+    return [verdict.problems for verdict in verify(folder / "out", files=folder)]
+
+
+def test_a_log_is_replayed_on_shared_nodes_and_what_is_stored_holds(sited: Path) -> None:
+    results = open_results(sited / "out")
+    assert results.failed.is_empty()
+    assert judged(sited) == [()] * 3
+    run = dict(results.runs.select("scheduler.policy", "run").iter_rows())["easy"]
+    store = Store(sited / "out")
+    jobs = store.read_table(store.detail_file(JOBS, run))
+    places = store.read_table(store.detail_file(PLACES, run))
+    assert jobs["fate"].to_list() == ["ran"] * 9 + ["impossible"]
+    wait_s = dict(jobs.select("job_id", "wait_s").iter_rows())
+    assert [wait_s[job] for job in ("1", "2", "3", "4", "7")] == [0] * 5
+    assert wait_s["6"] == 320 - 50, "it waits for the licence that job 3 has, though a GPU is free"
+    assert wait_s["8"] == 960 - 70, "one of four whole nodes is left"
+    where = {job: (group, node) for job, group, node in places.select("job_id", "group", "node").iter_rows()}
+    assert (where["1"], where["2"]) == (("cpu", 0), ("cpu", 1))
+    assert (where["3"], where["4"]) == (("gpu", 0), ("gpu", 1))
+    assert where["7"] == ("wide", None)
+    found = dict(store.read_table(store.detail_file(FINDINGS, run)).select("key", "n").iter_rows())
+    assert found["partition batch has a shorter time limit than they ask for"] == 1
+    assert found["not replayed: partitions with preemption"] == 1
+    assert not {key for key in found if key.startswith("asks for")}
+
+
+EDITS: dict[str, dict[str, Any]] = {
+    JOBS: {
+        "job_id": "2", "user": "ben", "partition": "gpu", "arrival_s": 1.0, "ready_s": 1.0, "fate": "killed",
+        "option": 1, "cluster": None, "pstate": 1, "nodes": 9, "cores": 9, "planned_s": 1.0, "true_s": 1.0,
+        "requested_s": 1.0, "start_s": 1.0, "end_s": 1.0, "wait_s": 1.0, "bounded_slowdown": 9.0,
+    },
+    PLACES: {"job": 1, "job_id": "2", "partition": "gpu", "group": "gpu", "node": 1, "pieces": 2},
+}  # fmt: skip
+"""Another value for the first row of each column."""
+
+
+def edited(folder: Path, sited: Path, table: str, change: Callable[[pl.DataFrame], pl.DataFrame]) -> tuple[str, ...]:
+    """What is said of a run of which a table was changed; nothing is said of the others."""
+    shutil.copytree(sited, folder, dirs_exist_ok=True)
+    run, store = open_results(folder / "out").runs["run"][1], Store(folder / "out")
+    path = store.detail_file(table, run)
+    store.write_table(path, change(store.read_table(path)))
+    first, second, third = judged(folder)
+    assert (first, third) == ((), ())
+    return second
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [(table, column) for table, columns in EDITS.items() for column in columns]
+)
+def test_an_edit_of_what_is_stored_is_found(table: str, column: str, sited: Path, tmp_path: Path) -> None:
+    def change(rows: pl.DataFrame) -> pl.DataFrame:
+        values = rows[column].to_list()
+        assert values[0] != EDITS[table][column]
+        values[0] = EDITS[table][column]
+        return rows.with_columns(pl.Series(column, values, rows[column].dtype))
+
+    assert edited(tmp_path, sited, table, change)
+
+
+CHANGES: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+    "a row less": lambda rows: rows[1:],
+    "no rows": lambda rows: rows[:0],
+    "a row twice": lambda rows: pl.concat((rows, rows[:1])),
+    "another order": lambda rows: rows[::-1],
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_places_that_are_not_those_of_the_run_are_found(what: str, sited: Path, tmp_path: Path) -> None:
+    assert edited(tmp_path, sited, PLACES, CHANGES[what])
+
+
+def test_tables_of_places_that_are_damaged_or_gone_are_told(sited: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="column 'node': is missing"):
+        edited(tmp_path, sited, PLACES, lambda rows: rows.drop("node"))
+    run, store = open_results(sited / "out").runs["run"][1], Store(tmp_path / "out")
+    store.detail_file(PLACES, run).unlink()
+    assert any("places" in problem for problem in judged(tmp_path)[1])
+
+
+REFUSED = {
+    "scheduler.policy": ('"fcfs", "easy", "conservative"', '"max-upe"'),
+    "scheduler.dropping_threshold": ("[scheduler]", "[scheduler]\ndropping_threshold = 0.5"),
+    "scheduler.energy_filter": ("[scheduler]", '[scheduler]\nenergy_filter = "per-task"'),
+    "supply": ("[scheduler]", '[supply]\npower_cap = "1 MW"\n\n[scheduler]'),
+    "system": ("[workload]", 'mtbf = "5 min"\nmttr = "1 min"\n\n[workload]'),
+}
+
+
+@pytest.mark.parametrize("where", REFUSED)
+def test_what_is_not_modelled_on_a_site_is_refused(where: str, tmp_path: Path) -> None:
+    failed = run_sited(tmp_path, lambda text: text.replace(*REFUSED[where])).failed
+    assert failed.height
+    assert all(where in error for error in failed["error"])
