@@ -46,7 +46,7 @@ def small_world() -> JobWorld:
     of_gpus, of_nodes, of_wholes = [0, 1, 0], [1, 1, 0], [0, 0, 1]
     pieces = np.array([[1, 1], [1, 1], [1, 1], [2, 0], [8, 0], [1, 0]])
     demands = Demands(
-        np.arange(6), np.array([0, 0, 0, 0, 1, 0]), np.array([2, 1, 1, 2, 2, 1]), np.array([2, 1, 1, 1, 1, 1]),
+        np.array(range(6)), np.array([0, 0, 0, 0, 1, 0]), np.array([2, 1, 1, 2, 2, 1]), np.array([2, 1, 1, 1, 1, 1]),
         np.repeat(pieces[:, None], 3, axis=1), np.array([of_gpus, of_gpus, of_gpus, of_nodes, of_wholes, of_nodes]),
         np.array([[0], [1], [0], [0], [0], [1]]),
     )  # fmt: skip
@@ -57,7 +57,9 @@ def small_world() -> JobWorld:
 def allocated(rows: tuple[Row, ...] = RIGHT, start_s: tuple[float, ...] = START_S) -> JobAllocation:
     """The jobs of the small world at these places."""
     starts, n = np.array(start_s), len(start_s)
-    return JobAllocation(np.arange(n), starts, starts + 10.0, np.zeros(n), np.full(n, Fate.RAN), places=places_of(rows))
+    return JobAllocation(
+        np.array(range(n)), starts, starts + 10.0, np.zeros(n), np.full(n, Fate.RAN), places=places_of(rows)
+    )
 
 
 def places_of(rows: tuple[Row, ...]) -> Places:

@@ -11,9 +11,9 @@ import polars as pl
 
 from joulewise.model.site import ANY_NUMBER, Demands, Site
 from joulewise.worlds.jobs.sites.ground import OF_A_GPU, capped_cores, few
-from joulewise.worlds.jobs.sites.misfits import misfit
 from joulewise.worlds.jobs.sites.site import CORES, GPUS, MEMORY_MIB, NodeGroup
 from joulewise.worlds.jobs.sites.site import Site as SiteTables
+from joulewise.worlds.jobs.sites.too_little import too_little
 from joulewise.worlds.jobs.trace_jobs import Processors, TraceFinding, TraceJobs
 
 _FEATURE = r"[\w.\-]+"
@@ -250,7 +250,7 @@ def _note_misfits(
 ) -> None:
     """Note jobs that the site would never start, by the reason; more than one reason is not told of any."""
     why = [
-        asked.why_not or misfit(site, asked.partition, kind, _licences(site, asked))
+        asked.why_not or too_little(site, asked.partition, kind, _licences(site, asked))
         for asked, kind in zip(kinds, made, strict=True)
     ]
     reasons = pl.Series("reason", why, dtype=pl.String)[of_job]

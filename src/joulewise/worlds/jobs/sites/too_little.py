@@ -30,7 +30,7 @@ class Asking(Protocol):
     def pieces(self) -> Sequence[Sequence[int] | None]: ...
 
 
-def misfit(site: Site, partition: int, asking: Asking, licences: Sequence[int]) -> str:
+def too_little(site: Site, partition: int, asking: Asking, licences: Sequence[int]) -> str:
     """Why a class of jobs fits nowhere in its partition, "" where it does."""
     name = f"partition {site.partitions[partition]}"
     told = {g: np.array(piece) for g, piece in enumerate(asking.pieces) if piece is not None}
