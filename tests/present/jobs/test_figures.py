@@ -406,7 +406,7 @@ def test_findings_tell_who_earned_most_and_waited_least() -> None:
 
 def test_jobs_that_fit_nowhere_are_a_finding() -> None:
     records = replace(REPLAYED, runs=REPLAYED.runs.with_columns(jobs_impossible=pl.lit(3)))
-    assert job_findings(records)[-1].lead == "3 jobs fit on no cluster and never ran."
+    assert job_findings(records)[-1].lead == "3 jobs fit nowhere and never ran."
 
 
 def test_tables_have_schedulers_queues_users_and_what_was_odd_in_the_log() -> None:

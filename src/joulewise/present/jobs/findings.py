@@ -102,5 +102,5 @@ def _impossible(seen: Records) -> list[Finding]:
         return []
     most = int(seen.runs[_IMPOSSIBLE].max() or 0)  # type: ignore[arg-type]
     fit = "fits" if most == 1 else "fit"
-    said = f"{count(most, 'job')} {fit} on no cluster and never ran."
-    return [Finding(said, "They are larger than every cluster that they may use.")] if most else []
+    said = f"{count(most, 'job')} {fit} nowhere and never ran."
+    return [Finding(said, "Nothing that they may use has room for them.")] if most else []

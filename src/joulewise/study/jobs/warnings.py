@@ -37,7 +37,8 @@ def jobs_that_never_start(parts: WorldParts, scene: Scene, draw: Draw) -> Iterat
     has_options = (np.diff(world.types.first) > 0)[kind]
     nowhere = np.flatnonzero(~has_options)
     if nowhere.size:
-        yield _too_large(world, nowhere, _asked(parts, scene, draw, int(nowhere[0])))
+        first = _asked(parts, scene, draw, int(nowhere[0]))
+        yield _too_large(world, nowhere, first) if world.site is None else _misfits(scene, nowhere, first)
     cap_w = world.supply.cap_w
     if cap_w is None:
         return
@@ -128,6 +129,16 @@ def _too_large(world: JobWorld, jobs: Counts, first: _Asked) -> Problem:
     found = f"{_so_many(jobs, world)} {fit} on no cluster allowed to them; the first is {first.place}, of {asks}"
     allowed = f"the largest cluster, {clusters.names[largest]}, has {count(int(sizes[largest]), first.unit)}"
     return Problem(first.source, found, allowed, _NEVER)
+
+
+def _misfits(scene: Scene, jobs: Counts, first: _Asked) -> Problem:
+    """Jobs for which there is no room on a site, with all reasons."""
+    from joulewise.worlds.jobs.sites.demands import NEVER_STARTED
+
+    findings = () if scene.trace is None else scene.trace.findings
+    reasons = [f"{found.key} ({found.n:,})" for found in findings if found.done == NEVER_STARTED]
+    said = f"{_so_many(jobs, scene.world)} {noun(jobs.size, 'fits', 'fit')} nowhere on the site"
+    return Problem(first.source, f"{said}; the first is {first.place}", "; ".join(reasons), _NEVER)
 
 
 def _so_many(jobs: Counts, world: JobWorld) -> str:

@@ -14,12 +14,15 @@ from joulewise.worlds.jobs.sites.ground import OF_A_GPU, capped_cores, few
 from joulewise.worlds.jobs.sites.limits import JOBS, limits_of, too_much
 from joulewise.worlds.jobs.sites.site import CORES, GPUS, MEMORY_MIB, NODES, NodeGroup
 from joulewise.worlds.jobs.sites.site import Site as SiteTables
+from joulewise.worlds.jobs.sites.too_little import too_little
 from joulewise.worlds.jobs.trace_jobs import Processors, TraceFinding, TraceJobs
 
 _FEATURE = r"[\w.\-]+"
 _FEATURES = re.compile(rf"{_FEATURE}(&{_FEATURE})*|{_FEATURE}(\|{_FEATURE})*")
 _NUMBERED = re.compile(r"(.+)=([0-9]+(?:\.[0-9]+)?)")
 _KIB = 1024
+NEVER_STARTED = "impossible"
+"""What becomes of jobs that the site would never start."""
 _DIGITS = 6
 """Of amounts that are rounded up, so that the rounding of their computation does not count."""
 
@@ -57,6 +60,7 @@ def demands_on(
     kinds = [Asked(*row) for row in rows.drop("kind").iter_rows()]
     _note_oddities(site, kinds, of_job, findings)
     made = [_Kind.of(tables, site, asked) for asked in kinds]
+    _note_misfits(site, kinds, made, of_job, findings)
     return Demands(
         of_job.to_numpy(),
         np.array([asked.partition for asked in kinds]),
@@ -70,15 +74,21 @@ def demands_on(
 
 
 class _Kind(NamedTuple):
-    """The pieces of a class: how many units they must give, how many may be on a node, and by group what each takes."""
+    """The pieces of a class: how many units they must give, how many may be on a node, and by group what each takes.
+
+    `need` is what is taken from others: of an exclusive node all that it has. `pieces` is what is asked for, None where
+    nodes lack the features or the kind of GPUs.
+    """
 
     units: int
     most: int
     need: list[list[int]]
     gives: list[int]
+    pieces: list[list[int] | None]
 
     @staticmethod
     def of(tables: SiteTables, site: Site, asked: Asked) -> _Kind:
+        pieces: list[list[int] | None] = []
         is_whole = bool(site.gives_wholes[asked.partition])
         if asked.nodes:
             units, most = asked.nodes, 1
@@ -98,7 +108,8 @@ class _Kind(NamedTuple):
             may = fits and not why_not and site.in_partition[asked.partition, g] and _suits(asked, group)
             need.append(has if is_whole and not site.is_counted[g] else piece)
             gives.append(gain if may else 0)
-        return _Kind(units, most, need, gives)
+            pieces.append(piece if _suits(asked, group) else None)
+        return _Kind(units, most, need, gives, pieces)
 
 
 def _up(amount: int, parts: int) -> int:
@@ -185,12 +196,7 @@ def _asked(tables: SiteTables, jobs: TraceJobs, processors: Processors, findings
         features="features",
         qos=pl.col("queue").cast(pl.String),
     )
-    why = _why_not(tables, frame, jobs)
-    for reason, n in why.filter(why != "").value_counts().sort("count", descending=True).iter_rows():
-        findings.append(
-            TraceFinding(reason, n, f"jobs that the site would never start: {reason}", "impossible", "lost")
-        )
-    return frame.with_columns(why_not=why)
+    return frame.with_columns(why_not=_why_not(tables, frame, jobs))
 
 
 def _why_not(tables: SiteTables, frame: pl.DataFrame, jobs: TraceJobs) -> pl.Series:
@@ -257,3 +263,17 @@ def _note_oddities(site: Site, kinds: list[Asked], of_job: pl.Series, findings: 
         n = int(pl.Series(is_so, dtype=pl.Boolean)[of_job].sum())
         if n:
             findings.append(TraceFinding(key, n, reason, done, "lost"))
+
+
+def _note_misfits(
+    site: Site, kinds: list[Asked], made: list[_Kind], of_job: pl.Series, findings: list[TraceFinding]
+) -> None:
+    """Note jobs that the site would never start, by the reason; more than one reason is not told of any."""
+    why = [
+        asked.why_not or too_little(site, asked.partition, kind, _licences(site, asked))
+        for asked, kind in zip(kinds, made, strict=True)
+    ]
+    reasons = pl.Series("reason", why, dtype=pl.String)[of_job]
+    for reason, n in reasons.filter(reasons != "").value_counts().sort("count", "reason", descending=True).iter_rows():
+        told = f"jobs that the site would never start: {reason}"
+        findings.append(TraceFinding(reason, n, told, NEVER_STARTED, "lost"))
