@@ -16,6 +16,7 @@ from joulewise.kernels.jobs.live_prices import adjust_job_prices, first_prices_o
 from joulewise.kernels.jobs.mapping import close_queue, map_in_order, open_queue, settle_queue
 from joulewise.kernels.jobs.outages import change_nodes, next_change, open_outages, renew_held
 from joulewise.kernels.jobs.preempt import preempt_for_newcomers
+from joulewise.kernels.jobs.raising import raised_end
 from joulewise.kernels.jobs.state import (
     ASSIGNED,
     EVENT,
@@ -46,7 +47,10 @@ from joulewise.kernels.ledger import HOUR_S, day_of, day_start_s
 
 @shared
 def next_event(run, now_s):
-    """When waiting jobs are mapped next if nothing changes before; inf if no job waits or only changes count."""
+    """When waiting jobs are mapped next if nothing changes before; inf if no job waits or only changes count.
+
+    What is planned to end may run on, and its plan is raised then.
+    """
     rules, limits, site = run.rules, run.limits, run.site
     if n_waiting(run) == 0:
         return np.inf
@@ -57,6 +61,9 @@ def next_event(run, now_s):
         event_s = (np.floor(now_s / HOUR_S) + 1.0) * HOUR_S
     if limits.has_budget:
         event_s = min(event_s, day_start_s(limits, day_of(limits, now_s) + 1))
+    if run.raising.steps_s.size > 0:
+        for at in range(site.running.size[0]):
+            event_s = min(event_s, site.book_end_s[site.running.items[at]])
     return event_s
 
 
@@ -72,18 +79,20 @@ def next_instant(run, now_s, is_stuck):
 
 @shared
 def extend_overruns(run, now_s):
-    """Take jobs that run past their plan to end right after now."""
+    """Raise the plans of jobs that run past them or, without steps to raise them by, take them to end right after now."""
     facts, limits, ledger, book, site, plan = run.facts, run.limits, run.ledger, run.book, run.site, run.plan
-    after_s = np.nextafter(now_s, np.inf)
+    raising, after_s = run.raising, np.nextafter(now_s, np.inf)
     for at in range(site.running.size[0]):
         i = site.running.items[at]
         if site.book_end_s[i] <= now_s:
-            options, option = facts.options, plan.option[i]
+            options, option, end_s = facts.options, plan.option[i], after_s
+            if raising.steps_s.size > 0:
+                end_s = raised_end(raising, i, site.book_end_s[i], plan.start_s[i] + raising.limit_s[option], now_s)
             take_nodes(
-                limits, book, options.cluster[option], options.nodes[option], limits.power_mw[option], now_s, after_s
+                limits, book, options.cluster[option], options.nodes[option], limits.power_mw[option], now_s, end_s
             )  # fmt: skip
-            use_energy(limits, ledger, limits.cost_w[option], site.book_end_s[i], after_s)
-            site.book_end_s[i] = after_s
+            use_energy(limits, ledger, limits.cost_w[option], site.book_end_s[i], end_s)
+            site.book_end_s[i] = end_s
 
 
 @shared
@@ -144,7 +153,7 @@ def open_next(run, now_s, is_stuck, latest_s):
         is_stuck = False
     if rules.interval_s < np.inf:
         site.counts[EVENT] = event_at_or_after(now_s, rules.interval_s)
-    if rules.is_unaware:
+    if rules.are_outlived:
         extend_overruns(run, now_s)
     site.counts[WORKED] += 1
     return now_s

@@ -28,7 +28,8 @@ class JobRules(NamedTuple):
 
     Mapping events are at multiples of `interval_s` or, infinite, at every change. Nodes are held ahead for this many
     jobs (`n_ahead`, below 0 for all), and kept if `is_permanent`; then jobs move forward (`compresses`) when another
-    ends early. `per_cycle` is by class of size: large, medium, small.
+    ends early. Some jobs may run longer than planned if plans `are_outlived`. `per_cycle` is by class of size: large,
+    medium, small.
     """
 
     rule: int
@@ -39,7 +40,7 @@ class JobRules(NamedTuple):
     backfills: bool
     by_arrival: bool
     by_fastest: bool
-    is_unaware: bool
+    are_outlived: bool
     preempts: bool
     checkpoint_s: float
     restart_s: float
@@ -142,6 +143,7 @@ def begin(run, i):
     """Let a job that has nodes run."""
     facts, site, plan, usage = run.facts, run.site, run.plan, run.usage
     options, option = facts.options, plan.option[i]
+    run.raising.n_steps[i] = 0
     plan.end_s[i] = plan.start_s[i] + (options.time_s[option] - site.done_s[i] + site.again_s[i])
     plan.fate[i] = RAN
     site.running.value[i], site.running.completion_s[i] = -plan.end_s[i], 0.0

@@ -9,18 +9,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from joulewise.kernels.jobs import backfill as kernels
+from joulewise.kernels.jobs.raising import Raising
 from joulewise.kernels.jobs.rigid import Rigid, empty_queue, no_ends
 from joulewise.kernels.jobs.timetable import new_book, room_for
 from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.jobs import NO_JOB, Fate, JobAllocation, JobWorld
 from joulewise.policies.jobs.policy import ALL_JOBS
-from joulewise.simulate.jobs.arrays import killed, seen_times
+from joulewise.simulate.jobs.arrays import killed, outlived, raising_of, seen_times
 from joulewise.simulate.jobs.scheduler import Scheduler
 
 _easy: Any = kernels.easy
 _conservative: Any = kernels.conservative
 
 _NO_JOBS = Rigid(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int64))
+_NEVER_RAISED = Raising(np.empty(0), np.empty(0), np.empty(0, np.int64))
 
 
 class Backfilled(NamedTuple):
@@ -33,7 +35,11 @@ class Backfilled(NamedTuple):
 
 def can_backfill_fast(world: JobWorld, scheduler: Scheduler) -> bool:
     """Whether `backfill` does what the scheduler says: EASY or conservative for rigid jobs on one cluster, no more."""
-    return _is_plain_trace(world) and _is_plain_backfilling(scheduler)
+    return (
+        _is_plain_trace(world)
+        and _is_plain_backfilling(scheduler)
+        and (scheduler.n_reservations == 1 or not outlived(world, scheduler).any())
+    )
 
 
 def _is_plain_trace(world: JobWorld) -> bool:
@@ -64,7 +70,7 @@ def _is_plain_backfilling(scheduler: Scheduler) -> bool:
 
 
 def _is_conservative(scheduler: Scheduler) -> bool:
-    return scheduler.n_reservations == ALL_JOBS and scheduler.holds_until_start and scheduler.overrun != "unaware"
+    return scheduler.n_reservations == ALL_JOBS and scheduler.holds_until_start
 
 
 def backfill(world: JobWorld, scheduler: Scheduler) -> Backfilled:
@@ -80,23 +86,25 @@ def backfill(world: JobWorld, scheduler: Scheduler) -> Backfilled:
     jobs = Rigid(work.arrival_s[fits], time_s[option], planned_s[option], types.nodes[option].astype(np.int64))
     run = _run_easy if scheduler.n_reservations == 1 else _run_conservative
     n_nodes = int(world.clusters.n_nodes[0])
-    run(_NO_JOBS, n_nodes)  # compiles, or loads what was compiled
+    run(_NO_JOBS, _NEVER_RAISED, n_nodes)  # compiles, or loads what was compiled
+    raising = raising_of(world, scheduler, types.allowed_s[option], option.size)
     began = time.perf_counter()
-    start_s, n_events = run(jobs, n_nodes)
+    start_s, n_events = run(jobs, raising, n_nodes)
     mapping_s = time.perf_counter() - began
     is_killed = killed(world, scheduler)[option]
     return Backfilled(_allocation(world, fits, option, start_s, start_s + jobs.time_s, is_killed), n_events, mapping_s)
 
 
-def _run_easy(jobs: Rigid, n_nodes: int) -> tuple[Floats, int]:
+def _run_easy(jobs: Rigid, raising: Raising, n_nodes: int) -> tuple[Floats, int]:
     """When the jobs start, and the number of events."""
     n, start_s = jobs.nodes.size, np.empty(jobs.nodes.size)
     room = min(n, n_nodes)
-    return start_s, int(_easy(jobs, n_nodes, no_ends(room), kernels.no_planned_ends(room), empty_queue(n), start_s))
+    planned = kernels.no_planned_ends(room, n)
+    return start_s, int(_easy(jobs, n_nodes, no_ends(room), planned, raising, empty_queue(n), start_s))
 
 
-def _run_conservative(jobs: Rigid, n_nodes: int) -> tuple[Floats, int]:
-    """When the jobs start, and the number of events."""
+def _run_conservative(jobs: Rigid, _never: Raising, n_nodes: int) -> tuple[Floats, int]:
+    """When the jobs start, and the number of events, where no plan is outlived."""
     n, start_s = jobs.nodes.size, np.empty(jobs.nodes.size)
     book = new_book(np.array([n_nodes]), room_for(n))
     return start_s, int(_conservative(jobs, book, no_ends(min(n, n_nodes)), empty_queue(n), start_s))
