@@ -13,7 +13,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-
 STEPS_MIN = (1, 5, 15, 30, *(60 * h for h in (1, 2, 5, 10, 20, 50, 100)))
 
 

@@ -79,7 +79,7 @@ def next_instant(run, now_s, is_stuck):
 
 @shared
 def extend_overruns(run, now_s):
-    """Raise the plans of jobs that run past them or, without steps to raise them by, take them to end right after now."""
+    """Raise the plans of jobs that run past them or, without steps to do it by, take them to end right after now."""
     facts, limits, ledger, book, site, plan = run.facts, run.limits, run.ledger, run.book, run.site, run.plan
     raising, after_s = run.raising, np.nextafter(now_s, np.inf)
     for at in range(site.running.size[0]):

@@ -62,8 +62,8 @@ class Scheduler:
     **Plans and truth.** A job that runs longer than planned: its plan is raised to what it takes before it starts
     ("raise"); it is raised by the next of `RAISING_STEPS_S` whenever it is outlived, though not beyond the job's limit
     before that is outlived too ("steps"); the same, and the job is killed at its limit ("kill"); or the planner takes
-    it to end right away ever again ("unaware"). With `preempts`, a job that comes and cannot start may suspend running jobs where that earns
-    more: they write a checkpoint for `checkpoint_s`, and go on later for `restart_s` longer.
+    it to end right away ever again ("unaware"). With `preempts`, a job that comes and cannot start may suspend running
+    jobs where that earns more: they write a checkpoint for `checkpoint_s`, and go on later for `restart_s` longer.
 
     **Queues and priorities.** Jobs are large, medium or small by their mean core-seconds as a share of the largest
     type's, split at `queue_thresholds`; each turn takes `per_cycle` of large, medium and small ones. `weights` are
