@@ -13,7 +13,7 @@ from joulewise.kernels.records import record
 
 @record
 class Raising(NamedTuple):
-    """By how much plans are raised, each time that a job outlives its own: by the next of `steps_s`, at last by the last.
+    """By how much plans are raised, each time that jobs outlive theirs: by the next of `steps_s`, then always the last.
 
     `limit_s` is how long each job, or each option, may run; a plan stops there, unless the limit is outlived as well.
     `n_steps` counts the steps of each job. Without steps no plan is ever raised.
