@@ -14,7 +14,7 @@ from joulewise.errors import Problem, attempt, raise_if_any
 from joulewise.model import System
 from joulewise.model.supply import DAY_S, Supply
 from joulewise.units import energy
-from joulewise.worlds.clock import EXAMPLE, NO_CLOCK, Clock, given_clock, instant_in
+from joulewise.worlds.clock import EXAMPLE, ISO, NO_CLOCK, Clock, given_clock, instant_in
 from joulewise.worlds.parameters import broken_rules, explained, is_positive
 from joulewise.worlds.series import Hours, aligned, read_series
 
@@ -131,6 +131,8 @@ def _parameter_problems(p: SupplyParameters) -> Iterator[Problem]:
             yield Problem(
                 f"supply.{name}", f"found {key} as well", "must be exactly one of the two", "leave one of them out"
             )
+    if p.begins_at is not None and instant_in(p.begins_at) is None:
+        yield Problem("supply.begins_at", f'found "{p.begins_at}"', ISO)
     needs = (("power_cap_column", "power_cap_by_hour"), ("tariff_column", "tariff"), ("tariff_unit", "tariff"))
     for name, table in needs:
         if getattr(p, name) and getattr(p, table) is None:
