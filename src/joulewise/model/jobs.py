@@ -58,8 +58,8 @@ class Jobs(Visible, looks="jobs"):
         if not by_s:
             return self
         work = self.work
-        moved = {"arrival_s": work.arrival_s + by_s, "start_s": work.start_s + by_s, "end_s": work.end_s + by_s}
-        return replace(self, work=replace(work, **moved))
+        moved = replace(work, arrival_s=work.arrival_s + by_s, start_s=work.start_s + by_s, end_s=work.end_s + by_s)
+        return replace(self, work=moved)
 
 
 @dataclass(frozen=True, eq=False)

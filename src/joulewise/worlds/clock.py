@@ -15,6 +15,7 @@ import numpy as np
 
 from joulewise.errors import InputError, Problem
 from joulewise.model.arrays import Floats
+from joulewise.model.supply import HOUR_S
 from joulewise.worlds.frames import InputTable
 
 EXAMPLE = "2026-03-01T09:00+01:00"
@@ -28,9 +29,9 @@ _EPOCH = datetime(1970, 1, 1)
 class Clock(NamedTuple):
     """What a calendar says at instant 0 of a world.
 
-    `zero_s` is that instant in Unix seconds; None where no calendar goes with the world. Where it `is_local`, it is what
-    a wall clock shows in a zone that is not known, taken for UTC. Instants without a zone are those of `zone`. What
-    counts from the first submission counts from `first_s`. `is_of_log`: it is the clock of a log.
+    `zero_s` is that instant in Unix seconds; None where no calendar goes with the world. Where it `is_local`, it is
+    what a wall clock shows in a zone that is not known, taken for UTC. Instants without a zone are those of `zone`.
+    What counts from the first submission counts from `first_s`. `is_of_log`: it is the clock of a log.
     """
 
     zero_s: float | None = None
@@ -45,7 +46,7 @@ class Clock(NamedTuple):
         return self._replace(zero_s=zero_s, first_s=self.first_s + lead_s)
 
     def told(self, at_s: float) -> str:
-        """What the calendar says at an instant of the world, such as "2026-03-01T09:00:00 UTC"; "" where there is none."""
+        """What the calendar says at an instant of the world, such as "2026-03-01T09:00:00 UTC"; "" without one."""
         return "" if self.zero_s is None else told(self.zero_s + at_s, is_local=self.is_local)
 
 
@@ -84,11 +85,11 @@ def instant_in(value: object) -> datetime | None:
     return instant if MINYEAR < instant.year < MAXYEAR else None
 
 
-def read_moments(table: InputTable, column: str, zone: tzinfo | None, *, by_row: bool = False) -> Moments | None:
+def read_moments(table: InputTable, column: str, zone: tzinfo | None, *, is_hourly: bool = False) -> Moments | None:
     """The instants in a column of a table; None where some are none, which is noted in the table.
 
     Those without a zone are of `zone`, if that is known. What its clocks skip is refused. What they show twice is
-    refused as well, unless the table goes on from row to row (`by_row`): then the second of two is the later one.
+    refused as well, unless the table has a row for each hour: then the row beside it tells which of the two is meant.
     """
     instants = [instant_in(value) for value in table.frame[column]]
     unreadable = np.array([instant is None for instant in instants])
@@ -103,7 +104,7 @@ def read_moments(table: InputTable, column: str, zone: tzinfo | None, *, by_row:
         table.report_rows(column, has_zone != has_zone[0], allowed, "give all times in UTC, or all with their offset")
         return None
     if not has_zone[0] and zone is not None:
-        return _in_zone(table, column, given, zone, by_row=by_row)
+        return _in_zone(table, column, given, zone, is_hourly=is_hourly)
     return Moments(np.array([unix_s(instant) for instant in given]), is_local=not has_zone[0])
 
 
@@ -121,20 +122,22 @@ def both_s(wall: datetime, zone: tzinfo) -> tuple[float, float] | None:
 
 
 def _in_zone(
-    table: InputTable, column: str, walls: Sequence[datetime], zone: tzinfo, *, by_row: bool
+    table: InputTable, column: str, walls: Sequence[datetime], zone: tzinfo, *, is_hourly: bool
 ) -> Moments | None:
     found = [both_s(wall, zone) for wall in walls]
     is_skipped = np.array([pair is None for pair in found])
     table.report_rows(column, is_skipped, f"clocks of {zone} are put forward then and never show it", _WITH_OFFSET)
     pairs = np.array([(np.nan, np.nan) if pair is None else pair for pair in found])
     is_twice = pairs[:, 0] < pairs[:, 1]
-    if not by_row:
+    if not is_hourly:
         table.report_rows(column, is_twice, f"clocks of {zone} are put back then and show it twice", _WITH_OFFSET)
     at_s = pairs[:, 0].copy()
     for row in np.flatnonzero(is_twice):
-        if row and at_s[row] <= at_s[row - 1]:
-            at_s[row] = pairs[row, 1]
-    return None if is_skipped.any() or (is_twice.any() and not by_row) else Moments(at_s, is_local=False)
+        second_s = pairs[row, 1]
+        to_neighbour_s = second_s - at_s[row - 1] if row else at_s[min(1, at_s.size - 1)] - second_s
+        if to_neighbour_s == HOUR_S:
+            at_s[row] = second_s
+    return None if is_skipped.any() or (is_twice.any() and not is_hourly) else Moments(at_s, is_local=False)
 
 
 def given_clock(begins_at: str, log: Clock, where: str) -> Clock:
@@ -157,8 +160,9 @@ def misfit(clock: Clock, where: str, first_s: float, *, is_local: bool) -> Probl
     """Why moments, of which this is the first, cannot be held against a clock; None where they can."""
     found = f"found {told(first_s, is_local=is_local)}"
     if clock.zero_s is None:
-        whose = "the log does not say when it begins" if clock.is_of_log else "the jobs or tasks have no date"
-        advice = f'say when instant 0 is, supply.begins_at = "{EXAMPLE}", or give hours or seconds from there on'
+        whose = "the log does not say when it begins" if clock.is_of_log else "the workload has no date"
+        example = f"{(_EPOCH + timedelta(seconds=first_s)).isoformat()}{'' if is_local else 'Z'}"
+        advice = f'say when instant 0 is, such as supply.begins_at = "{example}"; or give no dates'
         return Problem(where, found, whose, advice)
     if clock.is_local == is_local:
         return None

@@ -23,9 +23,9 @@ SERIES_COLUMNS = (
     InputColumn(
         _TIMESTAMP,
         "",
-        'instant in ISO 8601, such as "2026-01-31T13:00Z", one hour after the row above, for worlds with a calendar; or '
-        "a column `hour` of whole numbers from 0 on, counted from instant 0; the first column, if none has one of these "
-        "names",
+        'instant in ISO 8601, such as "2026-01-31T13:00Z", one hour after the row above, for workloads with dates; or '
+        "a column `hour` of whole numbers from 0 on, counted from instant 0; the first column, if none has one of "
+        "these names",
         True,
     ),
     InputColumn(
@@ -66,7 +66,7 @@ def read_series(
     moments = None
     if table.numbers(at).is_given.all():
         _check_hours(table, at)
-    elif moments := read_moments(table, at, zone, by_row=True):
+    elif moments := read_moments(table, at, zone, is_hourly=True):
         _check_steps(table, at, moments.at_s, is_local=moments.is_local)
     raise_if_any(table.problems)
     where = table.where(column=at)
@@ -76,10 +76,13 @@ def read_series(
 def aligned(hours: Hours, clock: Clock) -> Floats:
     """The values by the hour from instant 0 of a world on, from the first row again at the end of the table.
 
+    One value is for all hours, whatever its date.
     InputError where the hours of the table cannot be held against the clock, or do not cover instant 0.
     """
+    if hours.values.size == 1:
+        return hours.values
     if hours.begins_s is None:
-        if clock.first_s and hours.values.size > 1:
+        if clock.first_s:
             found = "found hours without dates, beside a table with dates"
             raise InputError(Problem(hours.where, found, "must be of one kind", "give dates in both, or in none"))
         return hours.values
@@ -108,7 +111,7 @@ def lead_of(tables: Iterable[Hours], clock: Clock) -> float:
 
     A simulation that begins so much earlier has whole hours, as tables do.
     """
-    dated = [(hours, hours.begins_s) for hours in tables if hours.begins_s is not None]
+    dated = [(hours, hours.begins_s) for hours in tables if hours.begins_s is not None and hours.values.size > 1]
     if clock.zero_s is None or not dated:
         return 0.0
     leads = {hours.where: (clock.zero_s - begins_s) % HOUR_S for hours, begins_s in dated}

@@ -46,7 +46,7 @@ class SupplyParameters:
     tariff_unit: str = explained("", 'what the tariff counts per kWh, such as "EUR" or "kg CO2"')
     begins_at: str | None = explained(
         None,
-        f'instant 0 in the calendar, such as "{EXAMPLE}", where tables have dates and the jobs or tasks have none; a log '
+        f'instant 0 in the calendar, such as "{EXAMPLE}", where tables have dates and the workload has none; a log '
         "tells it itself",
         late=True,
     )

@@ -18,7 +18,7 @@ def _supply(parameters: SupplyParameters, draw: Draw) -> Supply:
 
 
 def build_supply(supply: Part, draw: Draw, clock: Clock | None = None) -> Supply:
-    """The supply that a section describes, by the clock of its world or by its own; InputError when it describes none."""
+    """The supply that a section describes, by the clock of its world or its own; InputError when it describes none."""
     return read_supply(supply.parameters, draw.folder, clock)
 
 

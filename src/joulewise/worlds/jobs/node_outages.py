@@ -145,7 +145,7 @@ class OutageTimes(NamedTuple):
 
 def outage_times(table: InputTable, clock: Clock) -> OutageTimes:
     """The times of a table of outages by the clock of its world; what is wrong with them is noted in the table."""
-    is_dated = not {_START.name, _END.name} & set(table.columns)
+    is_dated = bool({_FROM.name, _UNTIL.name} & set(table.columns))
     columns = (_FROM, _UNTIL) if is_dated else (_START, _END)
     table.check_columns((_CLUSTER, _NODES, *(column._replace(required=True) for column in columns), _PLANNED))
     if not is_dated:

@@ -1,4 +1,4 @@
-"""The clock of a log: when its jobs were submitted by a calendar, and local times put right where their zone is known."""
+"""The clock of a log: when its jobs were submitted by a calendar, and local times put right where the zone is known."""
 
 from __future__ import annotations
 

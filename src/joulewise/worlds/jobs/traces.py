@@ -70,8 +70,8 @@ class TraceParameters(TraceConventions):
     prorated: bool = explained(False, "runs count by the share of them in the counted window")
     timezone: str | None = explained(
         None,
-        'where the log is from, such as "Europe/Berlin": its times, if they are local, and instants of tables that have '
-        "no zone; left out: as the log says",
+        'where the log is from, such as "Europe/Berlin": of its times, if they are local, and of instants of tables '
+        "without a zone; left out: as the log says",
         late=True,
     )
 
