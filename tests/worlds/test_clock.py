@@ -73,7 +73,7 @@ def test_what_clocks_skip_or_show_twice(tmp_path: Path) -> None:
     assert both_s(datetime(2026, 3, 29, 2, 30), BERLIN) is None
     first_s, second_s = both_s(datetime(2026, 10, 25, 2, 30), BERLIN) or (0.0, 0.0)
     assert second_s - first_s == 3600
-    with pytest.raises(InputError, match="line 3, timestamp: found '2026-03-29T02:00'; clocks of .* forward"):
+    with pytest.raises(InputError, match=r"line 3, timestamp: found '2026-03-29T02:00'; clocks of .* forward"):
         hours_of(tmp_path, ["2026-03-29T01:00", "2026-03-29T02:00", "2026-03-29T03:00"], BERLIN)
     assert hours_of(tmp_path, ["2026-10-25T02:00", "2026-10-25T03:00"], BERLIN).begins_s == at("2026-10-25T01:00Z")
     with pytest.raises(InputError, match="2 h after the row above; must be one hour after"):

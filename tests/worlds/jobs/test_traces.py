@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import polars as pl
@@ -238,6 +239,50 @@ def test_requests_can_be_nearer_to_what_jobs_take(tmp_path: Path) -> None:
 def test_predictions_that_cannot_be(keys: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         TraceParameters(trace="log.swf", **keys)
+
+
+SACCT = "JobID|Submit|Start|End|ElapsedRaw|AllocCPUS\n"
+
+
+def sacct_jobs(folder: Path, submitted: list[str], **p: Any) -> Trace:
+    lines = [f"{i + 1}|{at}|{at}|{at}|60|1" for i, at in enumerate(submitted)]
+    (folder / "log.txt").write_text(SACCT + "\n".join(lines) + "\n")
+    return load_trace(TraceParameters(trace="log.txt", machine_processors=4, **p), None, folder)
+
+
+def test_local_times_of_a_log_are_put_right_where_its_zone_is_known(tmp_path: Path) -> None:
+    """Clocks go from 02:00 to 03:00: whoever comes half an hour before and after that comes an hour apart, not two."""
+    night = ["2026-03-29T01:30:00", "2026-03-29T03:30:00"]
+    plain = sacct_jobs(tmp_path, night)
+    assert plain.jobs.work.arrival_s.tolist() == [0, 7200]
+    assert (plain.clock.told(0), plain.clock.is_local) == ("2026-03-29T01:30:00 local time", True)
+    placed = sacct_jobs(tmp_path, night, timezone="Europe/Berlin")
+    assert placed.jobs.work.arrival_s.tolist() == [0, 3600]
+    assert placed.clock.told(0) == "2026-03-29T00:30:00 UTC"
+    assert not {"shown twice", "skipped"} & {finding.key for finding in placed.findings}
+
+
+def test_local_times_that_clocks_show_twice_or_skip(tmp_path: Path) -> None:
+    autumn = ["2026-10-25T01:30:00", "2026-10-25T02:30:00", "2026-10-25T03:30:00"]
+    trace = sacct_jobs(tmp_path, autumn, timezone="Europe/Berlin")
+    assert trace.jobs.work.arrival_s.tolist() == [0, 3600, 3 * 3600]
+    assert counted(trace)["shown twice"] == 1
+    spring = ["2026-03-29T01:30:00", "2026-03-29T02:30:00", "2026-03-29T03:45:00"]
+    trace = sacct_jobs(tmp_path, spring, timezone="Europe/Berlin")
+    assert trace.jobs.work.arrival_s.tolist() == [0, 3600, 4500]
+    assert counted(trace)["skipped"] == 1
+    with pytest.raises(InputError, match=r"workload\.timezone: found 'Berlin'; must be a time zone by its name"):
+        TraceParameters(trace="log.txt", timezone="Berlin")
+
+
+def test_the_clock_of_a_log_is_that_of_the_first_job_that_is_replayed(tmp_path: Path) -> None:
+    lines = [line(1, 50), line(2, 100)]
+    header = HEADER + "; TimeZoneString: Europe/Paris\n"
+    assert load(tmp_path, lines, header).clock == (1050.0, False, ZoneInfo("Europe/Paris"), 0.0, True)
+    assert load(tmp_path, lines, header, from_s=10.0, timezone="Asia/Tokyo").clock[:3] == (
+        1100.0, False, ZoneInfo("Asia/Tokyo"),
+    )  # fmt: skip
+    assert load(tmp_path, lines, "; MaxProcs: 16\n").clock == (None, False, None, 0.0, True)
 
 
 def test_what_is_planned_can_be_chosen(tmp_path: Path) -> None:
