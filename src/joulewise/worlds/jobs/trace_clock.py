@@ -30,7 +30,7 @@ def with_zone(table: TraceTable, zone: ZoneInfo) -> tuple[TraceTable, list[Trace
         last=_in_zone(wall, zone, "latest"),
         skipped=_in_zone(wall.dt.offset_by("-2h"), zone, "earliest") + 2 * 3600,
     )
-    n_twice, n_skipped = (known["first"] < known["last"]).sum(), known["first"].null_count()
+    n_twice, n_skipped = int((known["first"] < known["last"]).sum()), known["first"].null_count()
     submit_s = known.select((pl.coalesce("first", "skipped") - about.start_unix_s).cum_max()).to_series()
     jobs = table.jobs.with_columns(submit_s=submit_s)
     findings = [
