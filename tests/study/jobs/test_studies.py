@@ -352,7 +352,7 @@ WARNED: dict[str, tuple[str, Change, str]] = {
     "hours that end before the log": (
         LOGGED, after('[supply]\ntariff = "short.csv"'),
         "study.toml: supply.tariff: found hours that end 40 s before the last job is submitted; the last job comes "
-        "1970-01-01T00:17:30 UTC; begins again then",
+        "1970-01-01T00:17:30 UTC; its first hours count again from then on",
     ),
     "outages without dates": (
         LOGGED, after('[system]\noutages = "outages.csv"'),
