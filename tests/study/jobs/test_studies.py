@@ -304,15 +304,9 @@ STRONG = {
     "caps.csv": "hour,cap_w\n0,900\n1,45\n2,45\n3,900\n",
     "short.csv": "timestamp,cost\n1969-12-31T22:16:50Z,1\n1969-12-31T23:16:50Z,2\n",
     "outages.csv": "nodes,start_s,end_s\n1,5,9\n",
-    "dated.csv": "nodes,start,end\n"
-    + "".join(
-        f"1,1970-01-{begin}Z,1970-01-{end}Z\n"
-        for begin, end in (
-            ("01T00:00", "01T00:01"),
-            ("01T00:17", "01T00:18"),
-            ("02T00:00", "03T00:00"),
-        )
-    ),
+    "dated.csv": "nodes,start,end\n1,1970-01-01T00:00Z,1970-01-01T00:01Z\n1,1970-01-01T00:17Z,1970-01-01T00:18Z\n"
+    "1,1970-01-02T00:00Z,1970-01-03T00:00Z\n",
+    "rules.toml": '[[rule]]\nname = "misspelt"\nuser = ["no-such-user"]\npriority = "high"\n',
 }
 WARNED: dict[str, tuple[str, Change, str]] = {
     "a job of a log that is too large": (
