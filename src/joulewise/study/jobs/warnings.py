@@ -108,12 +108,8 @@ def times_of_tables(parts: WorldParts, scene: Scene, draw: Draw) -> Iterator[Pro
             short_s = last_s - (hours.ends_s - clock.zero_s)
             if short_s > 0:
                 found = f"found hours that end {duration(short_s)} before the last job is submitted"
-                yield Problem(
-                    f"supply.{key}",
-                    found,
-                    f"the last job comes {clock.told(last_s)}",
-                    "its first hours count again from then on",
-                )
+                comes, again = f"the last job comes {clock.told(last_s)}", "its first hours count again from then on"
+                yield Problem(f"supply.{key}", found, comes, again)
     yield from _outages_of_logs(parts, scene, draw, first)
 
 
