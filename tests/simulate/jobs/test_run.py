@@ -314,7 +314,7 @@ def schedulers(draw: st.DrawFn, world: JobWorld) -> Scheduler:
     }
     if "queue" in world.jobs.labels:
         switches["standing"] = draw(st.sampled_from(({}, {"debug": 0.5}, {"debug": 1.0, "batch": 0.25})))
-    if not are_outlived(world, scheduler(name, overrun=switches["overrun"])):
+    if switches["overrun"] != "unaware":
         switches["mapping_interval_s"] = draw(st.sampled_from((math.inf, 1.0, 7.0, 60.0)))
     return scheduler(name, **switches)
 

@@ -154,22 +154,37 @@ class Profile:
 
 
 def conservative(jobs: Jobs, n_nodes: int, new_timetable: Callable[[int], Timetable] = Profile) -> list[float]:
-    """Conservative: every job is promised a start when it arrives; when one ends early, others move forward in turn."""
+    """Conservative: every job is promised a start when it arrives; when one ends early, others move forward in turn.
+
+    When one outlives its plan, all are promised a start anew, in turn.
+    """
     start_s = [math.nan] * len(jobs.nodes)
     table = new_timetable(n_nodes)
     running: list[tuple[float, int]] = []
     waiting: list[int] = []
-    n_arrived = 0
+    planned_end_s: dict[int, float] = {}
+    n_arrived, now_s = 0, -math.inf
     while n_arrived < len(start_s) or running or waiting:
         instants = [end_s for end_s, _ in running] + [start_s[i] for i in waiting] + [*jobs.arrival_s[n_arrived:][:1]]
+        if waiting and jobs.limit_s is not None:
+            instants += [planned_end_s[i] for _, i in running]
         now_s = min(instants)
         table.forget_before(now_s)
         ended = [i for end_s, i in running if end_s == now_s]
         running = [(end_s, i) for end_s, i in running if end_s > now_s]
-        early = [i for i in ended if start_s[i] + jobs.planned_s[i] > now_s]
+        early = [i for i in ended if planned_end_s[i] > now_s]
         for i in early:
-            table.take(-jobs.nodes[i], now_s, start_s[i] + jobs.planned_s[i])
-        if early:
+            table.take(-jobs.nodes[i], now_s, planned_end_s[i])
+        late = [] if jobs.limit_s is None else [i for _, i in running if planned_end_s[i] <= now_s]
+        for i in late:
+            planned_end_s[i] = raised_end(start_s[i] + jobs.planned_s[i], start_s[i] + jobs.limit_s[i], now_s)
+            table.take(jobs.nodes[i], now_s, planned_end_s[i])
+        if late:
+            for i in waiting:
+                table.take(-jobs.nodes[i], start_s[i], start_s[i] + jobs.planned_s[i])
+            for i in waiting:
+                _promise(jobs, i, table, now_s, start_s)
+        elif early:
             for i in waiting:
                 table.take(-jobs.nodes[i], start_s[i], start_s[i] + jobs.planned_s[i])
                 _promise(jobs, i, table, now_s, start_s)
@@ -178,6 +193,7 @@ def conservative(jobs: Jobs, n_nodes: int, new_timetable: Callable[[int], Timeta
             waiting.append(n_arrived)
             n_arrived += 1
         running += [(now_s + jobs.time_s[i], i) for i in waiting if start_s[i] == now_s]
+        planned_end_s |= {i: now_s + jobs.planned_s[i] for i in waiting if start_s[i] == now_s}
         waiting = [i for i in waiting if start_s[i] > now_s]
     return start_s
 

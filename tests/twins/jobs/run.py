@@ -80,10 +80,10 @@ class Twin:
         planned_s = float(self.world.types.planned_s[o])
         return max(planned_s, self.true_s(o)) if self.scheduler.overrun == "raise" else planned_s
 
-    def planned_end_s(self, run: Run) -> float:
-        """When a job is planned to end as far as is known now: its plan is raised by steps, up to its limit."""
+    def planned_end_s(self, run: Run, at_s: float) -> float:
+        """When a job is planned to end, as is known at an instant: its plan is raised by steps, up to its limit."""
         limit_s = run.start_s + float(self.world.types.allowed_s[run.option])
-        return raised_end(run.planned_end_s, limit_s, self.now_s) if self.raises else run.planned_end_s
+        return raised_end(run.planned_end_s, limit_s, at_s) if self.raises else run.planned_end_s
 
     @property
     def raises(self) -> bool:
@@ -102,7 +102,7 @@ class Twin:
     def commitments(self) -> Iterator[Commitment]:
         types, outages = self.world.types, self.world.outages
         for run in [*self.running, *self.held]:
-            end_s = max(self.planned_end_s(run), math.nextafter(self.now_s, math.inf))
+            end_s = max(self.planned_end_s(run, self.now_s), math.nextafter(self.now_s, math.inf))
             yield Commitment(int(types.cluster[run.option]), int(types.nodes[run.option]), run.start_s, end_s)
         for k in range(outages.n_outages):
             if outages.is_planned[k]:
@@ -141,11 +141,12 @@ class Twin:
     def run(self) -> Twin:
         """Let everything happen."""
         while (now_s := self.next_instant()) < self.world.jobs.work.end_s:
-            self.now_s = now_s
+            before_s, self.now_s = self.now_s, now_s
             freed = self.end_jobs()
+            raised = self.raises and any(self.planned_end_s(run, before_s) <= now_s for run in self.running)
             failed = self.fail()
-            if failed or (freed and self.is_permanent):
-                self.renew_held(from_scratch=failed)
+            if failed or raised or (freed and self.is_permanent):
+                self.renew_held(from_scratch=failed or raised)
             self.start_held()
             self.admit()
             if self.queue and self.is_time_to_map():
@@ -156,8 +157,9 @@ class Twin:
 
     @property
     def is_permanent(self) -> bool:
-        is_outlived = any(self.true_s(o) > self.planned_s(o) for o in range(self.world.types.n_options))
-        return self.scheduler.holds_until_start and not is_outlived
+        types = self.world.types
+        is_unaware = self.scheduler.overrun == "unaware" and bool((types.time_s > types.planned_s).any())
+        return self.scheduler.holds_until_start and not is_unaware
 
     def next_instant(self) -> float:
         outages = self.world.outages
@@ -169,8 +171,8 @@ class Twin:
             for s, planned in zip(outages.start_s, outages.is_planned, strict=True)
             if s > self.now_s and not planned
         ]
-        if self.queue and self.raises:
-            instants += [self.planned_end_s(run) for run in self.running]
+        if (self.queue or self.held) and self.raises:
+            instants += [self.planned_end_s(run, self.now_s) for run in self.running]
         instants = [s for s in instants if math.isfinite(s)]
         if self.queue and math.isfinite(self.scheduler.mapping_interval_s) and (instants or not self.is_stuck):
             instants.append((math.floor(self.now_s / self.scheduler.mapping_interval_s) + 1)

@@ -1,7 +1,7 @@
 """Backfilling on one cluster in order of arrival, for traces of any length: EASY and conservative, exactly.
 
 At one instant all ends come first, then all arrivals, then the scheduler decides. Plans are made with planned times;
-jobs may end earlier and, under EASY, later: those plans are raised, or taken to end right after now.
+jobs may end earlier or later. Plans that are outlived are raised or, under EASY, taken to end right after now.
 """
 
 from __future__ import annotations
@@ -212,17 +212,38 @@ def _earlier_fit(book, nodes, planned_s, from_s, promised_s):
 
 
 @inlined
-def _end_all_early(ends, book, jobs, start_s, now_s):
+def _end_all_early(ends, book, jobs, planned_end_s, now_s):
     """End all jobs that end now; whether one of them was planned to end later."""
     is_early = False
     while someone_ends(ends, now_s):
         ends.size[0] -= 1
         i = ends.job[ends.size[0]]
-        planned_end_s = start_s[i] + jobs.planned_s[i]
-        if planned_end_s > now_s:
+        if planned_end_s[i] > now_s:
             is_early = True
-            give_back(book, 0, jobs.nodes[i], now_s, planned_end_s)
+            give_back(book, 0, jobs.nodes[i], now_s, planned_end_s[i])
     return is_early
+
+
+@inlined
+def _next_planned_end(ends, planned_end_s):
+    """When the first of the jobs that run is planned to end."""
+    next_s = math.inf
+    for at in range(ends.size[0]):
+        next_s = min(next_s, planned_end_s[ends.job[at]])
+    return next_s
+
+
+@inlined
+def _raise_booked(ends, book, jobs, raising, planned_end_s, start_s, now_s):
+    """Raise the plans of all jobs that have outlived them, whoever was promised their nodes; whether there is one."""
+    is_raised = False
+    for at in range(ends.size[0]):
+        i = ends.job[at]
+        if planned_end_s[i] <= now_s:
+            planned_end_s[i] = raised_end(raising, i, planned_end_s[i], start_s[i] + raising.limit_s[i], now_s)
+            take(book, 0, jobs.nodes[i], now_s, planned_end_s[i])
+            is_raised = True
+    return is_raised
 
 
 @inlined
@@ -249,9 +270,8 @@ def _compress(queue, book, now_s, due_s):
 
 
 @inlined
-def _promise(queue, book, now_s):
-    """Promise the last in the queue the earliest start there is; when that is."""
-    at = queue.last[0] - 1
+def _promise(queue, at, book, now_s):
+    """Promise the job at a place of the queue the earliest start there is; when that is."""
     start_s = first_fit(book, 0, queue.nodes[at], queue.planned_s[at], now_s)
     take(book, 0, queue.nodes[at], start_s, start_s + queue.planned_s[at])
     queue.promised_s[at] = start_s
@@ -259,7 +279,18 @@ def _promise(queue, book, now_s):
 
 
 @inlined
-def _start_due(queue, ends, jobs, start_s, now_s):
+def _promise_anew(queue, book, now_s):
+    """Promise all that wait the earliest start there is, one after another; when the first of all starts then."""
+    for at in range(queue.first[0], queue.last[0]):
+        give_back(book, 0, queue.nodes[at], queue.promised_s[at], queue.promised_s[at] + queue.planned_s[at])
+    due_s = math.inf
+    for at in range(queue.first[0], queue.last[0]):
+        due_s = min(due_s, _promise(queue, at, book, now_s))
+    return due_s
+
+
+@inlined
+def _start_due(queue, ends, jobs, planned_end_s, start_s, now_s):
     """Start all whose promise falls due; when the next will. Those that stay close up to the end of the queue."""
     due_s, keep = math.inf, queue.last[0]
     for at in range(queue.last[0] - 1, queue.first[0] - 1, -1):
@@ -267,6 +298,7 @@ def _start_due(queue, ends, jobs, start_s, now_s):
             i = queue.job[at]
             start_s[i] = now_s
             run(ends, i, now_s + jobs.time_s[i])
+            planned_end_s[i] = now_s + jobs.planned_s[i]
         else:
             due_s = min(due_s, queue.promised_s[at])
             keep -= 1
@@ -276,25 +308,31 @@ def _start_due(queue, ends, jobs, start_s, now_s):
 
 
 @kernel
-def conservative(jobs, book, ends, queue, start_s):
+def conservative(jobs, book, ends, raising, planned_end_s, queue, start_s):
     """Fill in when each job starts under conservative backfilling; row 0 of the book is the cluster.
 
     Every job is promised a start when it arrives. When one ends early, the others move forward in turn. A promise
-    that falls due between ends and arrivals is kept at its own instant. Returns at how many instants promises were
-    made or could change.
+    that falls due between ends and arrivals is kept at its own instant. When one outlives its plan, that is raised, and
+    all are promised anew. Returns at how many instants promises were made or could change.
     """
-    n_arrived, due_s, n_events = 0, math.inf, 0
+    n_arrived, due_s, n_events, raises = 0, math.inf, 0, raising.steps_s.size > 0
     while n_arrived < jobs.arrival_s.size or ends.size[0] > 0 or queue.first[0] < queue.last[0]:
+        somebody_waits = queue.first[0] < queue.last[0]
         now_s = min(next_instant(ends, jobs, n_arrived), due_s)
+        if raises and somebody_waits:
+            now_s = min(now_s, _next_planned_end(ends, planned_end_s))
         forget_before(book, 0, now_s)
-        is_early = _end_all_early(ends, book, jobs, start_s, now_s) and queue.first[0] < queue.last[0]
-        if is_early:
+        is_early = _end_all_early(ends, book, jobs, planned_end_s, now_s) and somebody_waits
+        is_raised = raises and _raise_booked(ends, book, jobs, raising, planned_end_s, start_s, now_s)
+        if is_raised:
+            due_s = _promise_anew(queue, book, now_s)
+        elif is_early:
             due_s = _compress(queue, book, now_s, due_s)
-        n_events += is_early or someone_arrives(jobs, n_arrived, now_s)
+        n_events += is_early or (is_raised and somebody_waits) or someone_arrives(jobs, n_arrived, now_s)
         while someone_arrives(jobs, n_arrived, now_s):
             queue_up(queue, jobs, n_arrived)
-            due_s = min(due_s, _promise(queue, book, now_s))
+            due_s = min(due_s, _promise(queue, queue.last[0] - 1, book, now_s))
             n_arrived += 1
         if due_s == now_s:
-            due_s = _start_due(queue, ends, jobs, start_s, now_s)
+            due_s = _start_due(queue, ends, jobs, planned_end_s, start_s, now_s)
     return n_events

@@ -1,7 +1,7 @@
 """Parallel jobs over time: one event after another, each in the same steps.
 
-At one instant jobs end first, then nodes fail or come back, then jobs start for which nodes were held, then jobs
-become ready, and then, where it is time for that, waiting jobs are mapped.
+At one instant jobs end first, then plans that are outlived are raised and nodes fail or come back, then jobs start for
+which nodes were held, then jobs become ready, and then, where it is time for that, waiting jobs are mapped.
 """
 
 from __future__ import annotations
@@ -47,10 +47,7 @@ from joulewise.kernels.ledger import HOUR_S, day_of, day_start_s
 
 @shared
 def next_event(run, now_s):
-    """When waiting jobs are mapped next if nothing changes before; inf if no job waits or only changes count.
-
-    What is planned to end may run on, and its plan is raised then.
-    """
+    """When waiting jobs are mapped next if nothing changes before; inf if no job waits or only changes count."""
     rules, limits, site = run.rules, run.limits, run.site
     if n_waiting(run) == 0:
         return np.inf
@@ -61,10 +58,17 @@ def next_event(run, now_s):
         event_s = (np.floor(now_s / HOUR_S) + 1.0) * HOUR_S
     if limits.has_budget:
         event_s = min(event_s, day_start_s(limits, day_of(limits, now_s) + 1))
-    if run.raising.steps_s.size > 0:
-        for at in range(site.running.size[0]):
-            event_s = min(event_s, site.book_end_s[site.running.items[at]])
     return event_s
+
+
+@shared
+def next_raise(run):
+    """When the first of the running jobs may outlive its plan and somebody waits; inf if no plans are raised."""
+    site, raise_s = run.site, np.inf
+    if run.raising.steps_s.size > 0 and n_waiting(run) + site.counts[HELD] > 0:
+        for at in range(site.running.size[0]):
+            raise_s = min(raise_s, site.book_end_s[site.running.items[at]])
+    return raise_s
 
 
 @shared
@@ -73,15 +77,19 @@ def next_instant(run, now_s, is_stuck):
     site, plan, outages = run.site, run.plan, run.outages
     end_s = -site.running.value[site.running.items[0]] if site.running.size[0] > 0 else np.inf
     change_s = min(min(end_s, next_start(site, plan)), min(next_ready(run), next_change(outages, site)))
+    change_s = min(change_s, next_raise(run))
     event_s = next_event(run, now_s)
     return change_s if is_stuck and change_s == np.inf else min(change_s, event_s)
 
 
 @shared
 def extend_overruns(run, now_s):
-    """Raise the plans of jobs that run past them or, without steps to do it by, take them to end right after now."""
+    """Raise the plans of jobs that run past them or, without steps to do it by, take them to end right after now.
+
+    Returns whether there are any.
+    """
     facts, limits, ledger, book, site, plan = run.facts, run.limits, run.ledger, run.book, run.site, run.plan
-    raising, after_s = run.raising, np.nextafter(now_s, np.inf)
+    raising, after_s, any_late = run.raising, np.nextafter(now_s, np.inf), False
     for at in range(site.running.size[0]):
         i = site.running.items[at]
         if site.book_end_s[i] <= now_s:
@@ -93,6 +101,8 @@ def extend_overruns(run, now_s):
             )  # fmt: skip
             use_energy(limits, ledger, limits.cost_w[option], site.book_end_s[i], end_s)
             site.book_end_s[i] = end_s
+            any_late = True
+    return any_late
 
 
 @shared
@@ -142,7 +152,11 @@ def open_next(run, now_s, is_stuck, latest_s):
         for r in range(book.size.size):
             forget_before(book, r, now_s)
         end_jobs(run, now_s)
+        is_raised = run.raising.steps_s.size > 0 and extend_overruns(run, now_s)
         change_nodes(run, now_s, latest_s)
+        if is_raised:
+            renew_held(run, now_s, latest_s, True)
+            site.counts[FREED] = 0
         if rules.compresses and site.counts[FREED] > 0:
             renew_held(run, now_s, latest_s, False)
         site.counts[FREED] = 0
@@ -153,7 +167,7 @@ def open_next(run, now_s, is_stuck, latest_s):
         is_stuck = False
     if rules.interval_s < np.inf:
         site.counts[EVENT] = event_at_or_after(now_s, rules.interval_s)
-    if rules.are_outlived:
+    if rules.is_unaware:
         extend_overruns(run, now_s)
     site.counts[WORKED] += 1
     return now_s

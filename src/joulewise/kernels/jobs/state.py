@@ -28,8 +28,8 @@ class JobRules(NamedTuple):
 
     Mapping events are at multiples of `interval_s` or, infinite, at every change. Nodes are held ahead for this many
     jobs (`n_ahead`, below 0 for all), and kept if `is_permanent`; then jobs move forward (`compresses`) when another
-    ends early. Some jobs may run longer than planned if plans `are_outlived`. `per_cycle` is by class of size: large,
-    medium, small.
+    ends early. Where the planner `is_unaware`, jobs run longer than planned and nothing corrects that. `per_cycle` is
+    by class of size: large, medium, small.
     """
 
     rule: int
@@ -40,7 +40,7 @@ class JobRules(NamedTuple):
     backfills: bool
     by_arrival: bool
     by_fastest: bool
-    are_outlived: bool
+    is_unaware: bool
     preempts: bool
     checkpoint_s: float
     restart_s: float

@@ -40,8 +40,8 @@ _RULES = {
 
 def rules_of(world: JobWorld, scheduler: Scheduler) -> JobRules:
     """The scheduler's switches in numbers."""
-    policy, are_outlived = scheduler.policy, bool(outlived(world, scheduler).any())
-    is_permanent = scheduler.holds_until_start and not are_outlived
+    policy, is_unaware = scheduler.policy, _is_unaware(world, scheduler)
+    is_permanent = scheduler.holds_until_start and not is_unaware
     return JobRules(
         rule=_RULES[policy.rule],
         interval_s=scheduler.mapping_interval_s,
@@ -51,12 +51,17 @@ def rules_of(world: JobWorld, scheduler: Scheduler) -> JobRules:
         backfills=policy.backfills,
         by_arrival=policy.rule == "at-random" or (scheduler.order is not None and scheduler.order.priority is None),
         by_fastest=scheduler.cluster_ties == "fastest",
-        are_outlived=are_outlived,
+        is_unaware=is_unaware,
         preempts=scheduler.preempts,
         checkpoint_s=scheduler.checkpoint_s,
         restart_s=scheduler.restart_s,
         per_cycle=np.array(scheduler.per_cycle, np.int64),
     )
+
+
+def _is_unaware(world: JobWorld, scheduler: Scheduler) -> bool:
+    """Whether jobs outlive plans that nothing corrects: plans are then made again at every event."""
+    return scheduler.overrun == "unaware" and bool(outlived(world, scheduler).any())
 
 
 def greed_of(world: JobWorld, scheduler: Scheduler) -> GreedyRules:
@@ -65,7 +70,7 @@ def greed_of(world: JobWorld, scheduler: Scheduler) -> GreedyRules:
     return GreedyRules(
         threshold=scheduler.dropping_threshold if scheduler.dropping_threshold > 0 else -math.inf,
         drops_options=scheduler.dropping_by == "option",
-        is_permanent=scheduler.holds_until_start and not outlived(world, scheduler).any(),
+        is_permanent=scheduler.holds_until_start and not _is_unaware(world, scheduler),
         declines=policy.declines,
         falls_with_time=policy.objective is not None and policy.objective.falls_with_time,
     )
@@ -82,7 +87,7 @@ def prices_of(world: JobWorld, scheduler: Scheduler) -> JobPrices:
 
 
 def outlived(world: JobWorld, scheduler: Scheduler) -> Bools:
-    """Which options take longer than the scheduler plans with; where there are any, it plans anew at every event."""
+    """Which options take longer than the scheduler plans with when they start."""
     planned_s, time_s = seen_times(world, scheduler)
     return np.asarray(time_s > planned_s)
 

@@ -15,7 +15,7 @@ from joulewise.kernels.jobs.timetable import new_book, room_for
 from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.jobs import NO_JOB, Fate, JobAllocation, JobWorld
 from joulewise.policies.jobs.policy import ALL_JOBS
-from joulewise.simulate.jobs.arrays import killed, outlived, raising_of, seen_times
+from joulewise.simulate.jobs.arrays import killed, raising_of, seen_times
 from joulewise.simulate.jobs.scheduler import Scheduler
 
 _easy: Any = kernels.easy
@@ -35,11 +35,7 @@ class Backfilled(NamedTuple):
 
 def can_backfill_fast(world: JobWorld, scheduler: Scheduler) -> bool:
     """Whether `backfill` does what the scheduler says: EASY or conservative for rigid jobs on one cluster, no more."""
-    return (
-        _is_plain_trace(world)
-        and _is_plain_backfilling(scheduler)
-        and (scheduler.n_reservations == 1 or not outlived(world, scheduler).any())
-    )
+    return _is_plain_trace(world) and _is_plain_backfilling(scheduler)
 
 
 def _is_plain_trace(world: JobWorld) -> bool:
@@ -70,14 +66,15 @@ def _is_plain_backfilling(scheduler: Scheduler) -> bool:
 
 
 def _is_conservative(scheduler: Scheduler) -> bool:
-    return scheduler.n_reservations == ALL_JOBS and scheduler.holds_until_start
+    return scheduler.n_reservations == ALL_JOBS and scheduler.holds_until_start and scheduler.overrun != "unaware"
 
 
 def backfill(world: JobWorld, scheduler: Scheduler) -> Backfilled:
     """Let a scheduler that this is made for (see can_backfill_fast) work through the world's jobs.
 
     EASY finds the reservation of the first in the queue again at every event; conservative moves all reservations
-    forward in turn, in order of arrival, whenever a job ends before its planned end.
+    forward in turn, in order of arrival, whenever a job ends before its planned end, and finds all of them again
+    whenever a job outlives its plan.
     """
     types, work = world.types, world.jobs.work
     fits = np.diff(types.first)[work.task_type] > 0
@@ -103,11 +100,11 @@ def _run_easy(jobs: Rigid, raising: Raising, n_nodes: int) -> tuple[Floats, int]
     return start_s, int(_easy(jobs, n_nodes, no_ends(room), planned, raising, empty_queue(n), start_s))
 
 
-def _run_conservative(jobs: Rigid, _never: Raising, n_nodes: int) -> tuple[Floats, int]:
-    """When the jobs start, and the number of events, where no plan is outlived."""
+def _run_conservative(jobs: Rigid, raising: Raising, n_nodes: int) -> tuple[Floats, int]:
+    """When the jobs start, and the number of events."""
     n, start_s = jobs.nodes.size, np.empty(jobs.nodes.size)
-    book = new_book(np.array([n_nodes]), room_for(n))
-    return start_s, int(_conservative(jobs, book, no_ends(min(n, n_nodes)), empty_queue(n), start_s))
+    book, ends = new_book(np.array([n_nodes]), room_for(n)), no_ends(min(n, n_nodes))
+    return start_s, int(_conservative(jobs, book, ends, raising, np.empty(n), empty_queue(n), start_s))
 
 
 def _allocation(

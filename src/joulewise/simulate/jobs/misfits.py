@@ -52,9 +52,6 @@ def _outlived_problems(world: JobWorld, scheduler: Scheduler) -> Iterator[Proble
     if math.isfinite(supply.budget_j) or changes or world.outages.is_planned.any():
         allowed = "budgets of energy, caps by the hour and planned outages are kept by planned times, which must hold"
         yield Problem("scheduler.overrun", found, allowed, _PLAN_BETTER)
-    if math.isfinite(scheduler.mapping_interval_s):
-        allowed = "must map at every change: nodes that are held may not be free when their time comes"
-        yield Problem("scheduler.mapping_interval", found, allowed, f"leave it out, or {_PLAN_BETTER}")
     if scheduler.preempts:
         yield Problem(
             "scheduler.preempts", found, "plans must hold where jobs are suspended", f"leave it out, or {_PLAN_BETTER}"
