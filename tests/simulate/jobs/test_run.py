@@ -22,6 +22,7 @@ from joulewise.policies.jobs.orders import multifactor
 from joulewise.policies.jobs.table import BY_HAND, JOB_POLICIES
 from joulewise.rng import generator
 from joulewise.simulate.jobs.arrays import outlived
+from joulewise.simulate.jobs.misfits import job_misfits
 from joulewise.simulate.jobs.run import JobEngine, simulate_jobs
 from joulewise.simulate.jobs.scheduler import Overrun, Scheduler
 from joulewise.worlds.jobs.node_outages import of_nodes_that_are_there
@@ -340,6 +341,33 @@ def test_equals_its_slow_twin(data: st.DataObject, world: JobWorld) -> None:
 
 
 # Refused
+
+
+@pytest.mark.parametrize(
+    ("supply", "switches", "words"),
+    [
+        (
+            Supply(budget_j=1e9),
+            {},
+            "overrun: found 'steps', and jobs that run longer than planned; budgets of",
+        ),
+        (Supply(cap_w=np.array([900.0, 800.0])), {}, "caps by the hour and planned outages are kept by planned times"),
+        (Supply(), {"preempts": True}, "scheduler.preempts: found 'steps', and jobs that run longer than planned"),
+        (
+            Supply(),
+            {"nodes": "pinned"},
+            "nodes: found 'pinned' with overrun 'steps' and jobs that run longer",
+        ),
+        (Supply(cap_w=np.array([900.0])), {}, ""),
+    ],
+)
+def test_what_only_plans_can_keep_that_hold(supply: Supply, switches: dict[str, Any], words: str) -> None:
+    types = types_of([[(0, 1, 60.0, 30.0, 10.0)]])
+    world = JobWorld(clusters_of([4]), types, Jobs(replace(work_of([0.0], linear(9.0)), end_s=9e4)), supply)
+    found = " ".join(map(str, job_misfits(world, scheduler("easy", overrun="steps", **switches))))
+    assert words in found
+    assert bool(found) == bool(words)
+    assert not list(job_misfits(world, scheduler("easy", overrun="raise", **switches)))
 
 
 @pytest.mark.parametrize(
