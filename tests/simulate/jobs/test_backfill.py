@@ -53,7 +53,7 @@ def twin_jobs(world: JobWorld, overrun: Overrun) -> twins.Jobs:
     time_s = np.minimum(types.allowed_s, types.time_s) if overrun == "kill" else types.time_s
     columns = (world.jobs.work.arrival_s, time_s, planned_s, types.nodes)
     limit_s = types.allowed_s.tolist() if overrun in ("steps", "kill") else None
-    return twins.Jobs(*(column.tolist() for column in columns), limit_s)
+    return twins.Jobs(*(column.tolist() for column in columns), limit_s=limit_s)
 
 
 def limited(world: JobWorld, more_s: float) -> JobWorld:

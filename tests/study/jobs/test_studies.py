@@ -388,6 +388,7 @@ def test_a_log_begins_with_the_hour_of_its_dated_tables(tmp_path: Path) -> None:
     world = scene.world
     assert world.jobs.work.arrival_s.tolist() == [1000, 1010, 1020, 1040, 1050]
     assert (world.jobs.work.start_s, world.outages.start_s.tolist()) == (1000, [1005])
+    assert world.supply.tariff is not None
     assert world.supply.tariff.tolist() == [1, 2, 3]
     assert (scene.clock.told(0), scene.clock.first_s) == ("1970-01-01T00:00:00 UTC", 1000)
     with pytest.raises(InputError, match=r"late.csv: timestamp: found hours from 1970-01-01T10:00:00 UTC on, .* later"):

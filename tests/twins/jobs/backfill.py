@@ -175,9 +175,10 @@ def conservative(jobs: Jobs, n_nodes: int, new_timetable: Callable[[int], Timeta
         early = [i for i in ended if planned_end_s[i] > now_s]
         for i in early:
             table.take(-jobs.nodes[i], now_s, planned_end_s[i])
-        late = [] if jobs.limit_s is None else [i for _, i in running if planned_end_s[i] <= now_s]
+        limit_s = jobs.limit_s or ()
+        late = [i for _, i in running if limit_s and planned_end_s[i] <= now_s]
         for i in late:
-            planned_end_s[i] = raised_end(start_s[i] + jobs.planned_s[i], start_s[i] + jobs.limit_s[i], now_s)
+            planned_end_s[i] = raised_end(start_s[i] + jobs.planned_s[i], start_s[i] + limit_s[i], now_s)
             table.take(jobs.nodes[i], now_s, planned_end_s[i])
         if late:
             for i in waiting:
