@@ -45,6 +45,7 @@ tasks = "tasks.csv"
 end = "1 h"
 [supply]
 tariff = "tariff.csv"
+begins_at = "2026-01-01T00:00Z"
 budget = "1 GJ"
 [manager]
 policy = "max-max-upt"

@@ -85,6 +85,14 @@ def trace_worlds(draw: st.DrawFn, most_jobs: int = 25, *, overruns: bool = False
     return trace_world(list(zip(*(column.tolist() for column in columns), strict=True)), n_nodes)
 
 
+def in_minutes(world: JobWorld) -> JobWorld:
+    """A world with minutes in place of seconds."""
+    types, work = world.types, world.jobs.work
+    slower = {name: 60 * getattr(types, name) for name in ("time_s", "planned_s")}
+    jobs = replace(world.jobs, work=replace(work, arrival_s=60 * work.arrival_s))
+    return replace(world, types=replace(types, **slower), jobs=jobs)
+
+
 @st.composite
 def typed_worlds(draw: st.DrawFn, most_jobs: int = 20, *, is_certain: bool = True) -> JobWorld:
     """Up to 3 clusters and a few types with P-states and numbers of nodes to choose from; powers known; labels.

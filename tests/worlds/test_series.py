@@ -22,7 +22,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
 
 def read(folder: Path, text: str, column: str | None = None, *, positive: bool = False) -> list[float]:
     (folder / "prices.csv").write_text(text)
-    return list(map(float, read_series("prices.csv", folder, column, "tariff_column", positive=positive)))
+    return list(map(float, read_series("prices.csv", folder, column, "tariff_column", positive=positive).values))
 
 
 def problems(folder: Path, text: str, column: str | None = None, *, positive: bool = False) -> list[str]:
@@ -71,7 +71,7 @@ def test_parquet_with_zones(tmp_path: Path) -> None:
     instants = [(START + timedelta(hours=i)).astimezone(BERLIN) for i in range(24)]
     frame = pl.DataFrame({"timestamp": pl.Series(instants, dtype=pl.Datetime("us", "Europe/Berlin")), "w": np.ones(24)})
     frame.write_parquet(tmp_path / "caps.parquet")
-    assert read_series("caps.parquet", tmp_path, None, "power_cap_column").size == 24
+    assert read_series("caps.parquet", tmp_path, None, "power_cap_column").values.size == 24
 
 
 LOCAL = "give times in UTC, or with their offset"

@@ -132,8 +132,9 @@ def _outcome_facts(outcome: JobOutcome) -> Facts:
 def _outcome_tables(outcome: JobOutcome) -> Tables:
     from joulewise.study.jobs.tables import tables
     from joulewise.study.jobs.worlds import Scene
+    from joulewise.worlds.clock import NO_CLOCK
 
-    return tables(Scene(outcome.world, None, None), outcome.allocation)
+    return tables(Scene(outcome.world, None, None, NO_CLOCK), outcome.allocation)
 
 
 def _outcome_pictures(named: Mapping[str, JobOutcome], bound: JobBound | None) -> Pictures:

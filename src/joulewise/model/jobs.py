@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from types import MappingProxyType
 
@@ -55,6 +55,14 @@ class Jobs(Visible, looks="jobs"):
     @property
     def n_jobs(self) -> int:
         return self.work.n_tasks
+
+    def later(self, by_s: float) -> Jobs:
+        """The same jobs, and the same counted window, so much later."""
+        if not by_s:
+            return self
+        work = self.work
+        moved = replace(work, arrival_s=work.arrival_s + by_s, start_s=work.start_s + by_s, end_s=work.end_s + by_s)
+        return replace(self, work=moved)
 
 
 @dataclass(frozen=True, eq=False)

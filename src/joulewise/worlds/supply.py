@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from joulewise.errors import InputError, Problem, raise_if_any
+from joulewise.errors import Problem, attempt, raise_if_any
 from joulewise.model import System
 from joulewise.model.supply import DAY_S, Supply
 from joulewise.units import energy
+from joulewise.worlds.clock import EXAMPLE, ISO, NO_CLOCK, Clock, given_clock, instant_in
 from joulewise.worlds.parameters import broken_rules, explained, is_positive
-from joulewise.worlds.series import read_series
+from joulewise.worlds.series import Hours, aligned, read_series
 
 
 @dataclass(frozen=True)
@@ -42,27 +44,51 @@ class SupplyParameters:
     )
     tariff_column: str | None = explained(None, "column of tariff, if that has several of values")
     tariff_unit: str = explained("", 'what the tariff counts per kWh, such as "EUR" or "kg CO2"')
+    begins_at: str | None = explained(
+        None,
+        f'instant 0 in the calendar, such as "{EXAMPLE}", where tables have dates and the workload has none; a log '
+        "tells it itself",
+        late=True,
+    )
 
     def __post_init__(self) -> None:
         raise_if_any(_parameter_problems(self))
 
 
-def read_supply(parameters: SupplyParameters, folder: Path = Path()) -> Supply:
-    """The supply that parameters and the tables they name describe; InputError with the problems of all of them."""
-    p, problems = parameters, list[Problem]()
-    cap_w = None if p.power_cap_w is None else np.array([p.power_cap_w])
-    tariff = None
-    try:
-        if p.power_cap_by_hour is not None:
-            cap_w = read_series(p.power_cap_by_hour, folder, p.power_cap_column, "power_cap_column", positive=True)
-    except InputError as error:
-        problems += error.problems
-    try:
-        if p.tariff is not None:
-            tariff = read_series(p.tariff, folder, p.tariff_column, "tariff_column")
-    except InputError as error:
-        problems += error.problems
+_TABLES = (("power_cap_by_hour", "power_cap_column", True), ("tariff", "tariff_column", False))
+"""The keys of tables by the hour, those of their columns, and whether all values must be above 0."""
+
+
+def read_hours(p: SupplyParameters, folder: Path, clock: Clock = NO_CLOCK) -> dict[str, Hours]:
+    """The tables by the hour that parameters name, by their keys; InputError with the problems of all of them."""
+    tables, problems = dict[str, Hours](), list[Problem]()
+    for key, column, positive in _TABLES:
+        name = getattr(p, key)
+        if name is not None:
+            read = partial(read_series, name, folder, getattr(p, column), column, clock.zone, positive=positive)
+            found = attempt(problems, read)
+            tables |= {} if found is None else {key: found}
     raise_if_any(problems)
+    return tables
+
+
+def clock_of(p: SupplyParameters, log: Clock = NO_CLOCK) -> Clock:
+    """The clock of a world: that of its log, or as the parameters have it; InputError where both tell."""
+    return log if p.begins_at is None else given_clock(p.begins_at, log, "supply.begins_at")
+
+
+def read_supply(parameters: SupplyParameters, folder: Path = Path(), clock: Clock | None = None) -> Supply:
+    """The supply that parameters and the tables they name describe; InputError with the problems of all of them.
+
+    Tables with dates are held against the clock; without one against what the parameters say of instant 0.
+    """
+    p, problems = parameters, list[Problem]()
+    if clock is None:
+        clock = clock_of(p)
+    cap_w = None if p.power_cap_w is None else np.array([p.power_cap_w])
+    values = {key: attempt(problems, aligned, hours, clock) for key, hours in read_hours(p, folder, clock).items()}
+    raise_if_any(problems)
+    cap_w, tariff = values.get("power_cap_by_hour", cap_w), values.get("tariff")
     limits = [budget_j for budget_j in (p.budget_j, p.budget_total_j) if budget_j is not None]
     is_total = p.budget_total_j is not None
     return Supply(next(iter(limits), math.inf), is_total, p.day_s, cap_w, p.pue, tariff, p.tariff_unit)
@@ -105,6 +131,8 @@ def _parameter_problems(p: SupplyParameters) -> Iterator[Problem]:
             yield Problem(
                 f"supply.{name}", f"found {key} as well", "must be exactly one of the two", "leave one of them out"
             )
+    if p.begins_at is not None and instant_in(p.begins_at) is None:
+        yield Problem("supply.begins_at", f'found "{p.begins_at}"', ISO)
     needs = (("power_cap_column", "power_cap_by_hour"), ("tariff_column", "tariff"), ("tariff_unit", "tariff"))
     for name, table in needs:
         if getattr(p, name) and getattr(p, table) is None:

@@ -17,7 +17,7 @@ from joulewise.simulate.jobs.backfill import backfill, can_backfill_fast
 from joulewise.simulate.jobs.run import JobEngine, simulate_jobs
 from joulewise.simulate.jobs.scheduler import Overrun, Scheduler
 from tests.strategies.cases import cases
-from tests.strategies.job_worlds import trace_world, trace_worlds, types_of
+from tests.strategies.job_worlds import in_minutes, trace_world, trace_worlds, types_of
 from tests.twins.jobs import backfill as twins
 from tests.twins.jobs.timetable import Commitments
 
@@ -31,8 +31,11 @@ def scheduler_of(name: str, overrun: Overrun = "raise") -> Scheduler:
 SETTINGS = [
     scheduler_of("easy", "raise"),
     scheduler_of("easy", "unaware"),
+    scheduler_of("easy", "steps"),
+    scheduler_of("easy", "kill"),
     scheduler_of("conservative", "raise"),
     scheduler_of("conservative", "kill"),
+    scheduler_of("conservative", "steps"),
 ]
 
 
@@ -47,16 +50,26 @@ def twin_jobs(world: JobWorld, overrun: Overrun) -> twins.Jobs:
     """A world of the kind of trace_world as the twins take it."""
     types = world.types
     planned_s = np.maximum(types.planned_s, types.time_s) if overrun == "raise" else types.planned_s
-    time_s = np.minimum(types.planned_s, types.time_s) if overrun == "kill" else types.time_s
-    columns = (world.jobs.work.arrival_s, time_s, planned_s, types.nodes)
-    return twins.Jobs(*(column.tolist() for column in columns))
+    time_s = np.minimum(types.allowed_s, types.time_s) if overrun == "kill" else types.time_s
+    arrival_s = world.jobs.work.arrival_s
+    limit_s = types.allowed_s.tolist() if overrun in ("steps", "kill") else None
+    return twins.Jobs(arrival_s.tolist(), time_s.tolist(), planned_s.tolist(), types.nodes.tolist(), limit_s)
+
+
+def limited(world: JobWorld, more_s: float) -> JobWorld:
+    """A world in which jobs may run for longer than planned."""
+    return replace(world, types=replace(world.types, limit_s=world.types.planned_s + more_s))
+
+
+PREDICTED = st.builds(limited, trace_worlds(overruns=True).map(in_minutes), st.sampled_from((0.0, 30.0, 200.0, 1e4)))
+"""Worlds in which plans may be shorter than what jobs take, and than what they may take."""
 
 
 # Twins
 
 
 @pytest.mark.parametrize("scheduler", SETTINGS, ids=lambda s: f"{s.policy.name}-{s.overrun}")
-@given(world=trace_worlds(overruns=True))
+@given(world=trace_worlds(overruns=True) | PREDICTED)
 def test_starts_are_those_of_the_plain_twin(scheduler: Scheduler, world: JobWorld) -> None:
     name, overrun = scheduler.policy.name, scheduler.overrun
     n_nodes = int(world.clusters.n_nodes[0])
@@ -70,7 +83,7 @@ def test_the_conservative_twin_needs_no_clever_timetable(world: JobWorld) -> Non
 
 
 @pytest.mark.parametrize("scheduler", SETTINGS, ids=lambda s: f"{s.policy.name}-{s.overrun}")
-@given(world=trace_worlds(overruns=True))
+@given(world=trace_worlds(overruns=True) | PREDICTED)
 def test_the_engine_for_everything_finds_the_same(scheduler: Scheduler, world: JobWorld) -> None:
     engine = JobEngine(world, scheduler)
     engine.run(world.jobs.work.end_s)

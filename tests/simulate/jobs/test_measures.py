@@ -28,6 +28,7 @@ from joulewise.simulate.jobs.power import node_draws
 from joulewise.simulate.meter import mean_cap_w
 from joulewise.study.jobs import tables as job_tables
 from joulewise.study.jobs.worlds import Scene
+from joulewise.worlds.clock import NO_CLOCK
 from tests.strategies.job_worlds import trace_worlds
 
 Run = tuple[float, float, Fate]
@@ -148,7 +149,7 @@ def test_job_types_that_share_a_name_are_told_by_it() -> None:
     """A table of jobs has a type for each number of nodes that is asked for, and all have the type's name."""
     bare = world_of([0.0] * 3, [1, 2, 4], [10.0] * 3)
     world = replace(bare, types=replace(bare.types, names=("A", "B", "A")))
-    table = job_tables.jobs(Scene(world, None, None), allocation_of([ran(0, 10)] * 3, [0.0] * 3))
+    table = job_tables.jobs(Scene(world, None, None, NO_CLOCK), allocation_of([ran(0, 10)] * 3, [0.0] * 3))
     assert table["job_type"].to_list() == ["A", "B", "A"]
 
 

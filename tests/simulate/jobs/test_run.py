@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -19,13 +19,16 @@ from joulewise.model.arrays import Floats
 from joulewise.model.jobs import Fate, JobAllocation, Jobs, JobWorld, Label
 from joulewise.model.supply import Supply
 from joulewise.policies.jobs.orders import multifactor
-from joulewise.policies.jobs.table import JOB_POLICIES
+from joulewise.policies.jobs.table import BY_HAND, JOB_POLICIES
 from joulewise.rng import generator
+from joulewise.simulate.jobs.arrays import outlived
+from joulewise.simulate.jobs.misfits import job_misfits
 from joulewise.simulate.jobs.run import JobEngine, simulate_jobs
-from joulewise.simulate.jobs.scheduler import Scheduler
+from joulewise.simulate.jobs.scheduler import Overrun, Scheduler
 from joulewise.worlds.jobs.node_outages import of_nodes_that_are_there
 from tests.strategies.job_worlds import (
     clusters_of,
+    in_minutes,
     outages_of,
     trace_world,
     trace_worlds,
@@ -170,12 +173,25 @@ def test_a_job_is_killed_at_its_limit_and_not_at_its_plan() -> None:
 
 
 @pytest.mark.parametrize("name", ["easy", "conservative"])
-def test_where_jobs_are_killed_a_prediction_that_is_too_short_is_raised_to_the_request(name: str) -> None:
-    """Predicted to take 2 s, the first takes 4 s of the 8 s it asked for: nobody knows that, and the third fits in."""
-    world = trace_world([(0, 3, 4, 2), (1, 4, 3), (1, 1, 6)])
-    world = replace(world, types=replace(world.types, limit_s=np.array([8.0, 3.0, 6.0])))
-    assert run(world, name, overrun="kill").start_s.tolist() == [0, 7, 1]
-    assert run(world, name, overrun="raise").start_s.tolist() == [0, 4, 7]
+def test_a_prediction_that_is_too_short_stands_until_it_is_outlived(name: str) -> None:
+    """Predicted to take 2 min, the first takes 20 of 30: the third fits in at 8 min, when its end is put off to 23."""
+    world = in_minutes(trace_world([(0, 3, 20, 2), (1, 4, 3), (1, 1, 6), (1, 1, 12)]))
+    world = replace(world, types=replace(world.types, limit_s=60 * np.array([30.0, 3.0, 6.0, 12.0])))
+    for overrun in ("kill", "steps"):
+        assert (run(world, name, overrun=overrun).start_s / 60).tolist() == [0, 20, 8, 23]
+    assert (run(world, name, overrun="raise").start_s / 60).tolist() == [0, 20, 1, 7]
+
+
+def test_a_plan_is_raised_by_more_each_time_up_to_the_limit() -> None:
+    """Planned for 2 min and allowed 30, it runs for 200: whoever waits hears of each new end as the old one comes."""
+    world = in_minutes(trace_world([(0, 4, 200, 2), (1, 4, 1)]))
+    world = replace(world, types=replace(world.types, limit_s=np.array([1800.0, 60.0])))
+    ends_min: list[float] = []
+    for event in JobEngine(world, Scheduler(BY_HAND, overrun="steps")).events(math.inf):
+        ends_min += (event.running.end_s / 60).tolist()
+        if event.now_s == 0:
+            event.start(0, 0)
+    assert ends_min == [2, 3, 8, 23, 30, 90, 210]
 
 
 @pytest.mark.parametrize(
@@ -269,16 +285,23 @@ def test_fates_are_those_of_the_kernels() -> None:
 
 WORLDS = st.one_of(
     trace_worlds(14, overruns=True),
+    trace_worlds(14, overruns=True).map(in_minutes),
     windowed(typed_worlds(10, is_certain=False)),
     troubled_worlds(typed_worlds(10, is_certain=False)),
     troubled_worlds(trace_worlds(12)),
 )
 
 
+def are_outlived(world: JobWorld, how: Scheduler) -> bool:
+    return bool(outlived(world, how).any()) or how.overrun == "unaware"
+
+
 @st.composite
 def schedulers(draw: st.DrawFn, world: JobWorld) -> Scheduler:
     name = draw(st.sampled_from(ONE_BY_ONE))
-    overruns = ("raise", "kill") if world.outages.is_planned.any() else ("raise", "kill", "unaware")
+    overruns = get_args(Overrun)
+    if world.outages.is_planned.any():
+        overruns = tuple(overrun for overrun in overruns if not are_outlived(world, scheduler(name, overrun=overrun)))
     switches: dict[str, Any] = {
         "commitment": draw(st.sampled_from((None, "reservations", "place-holders"))),
         "reservations_for": draw(st.sampled_from((None, 0, 1, 2, "all"))),
@@ -300,7 +323,7 @@ def schedulers(draw: st.DrawFn, world: JobWorld) -> Scheduler:
 @given(data=st.data(), world=WORLDS)
 def test_equals_its_slow_twin(data: st.DataObject, world: JobWorld) -> None:
     if data.draw(st.booleans()):
-        limit_s = np.maximum(world.types.planned_s + data.draw(st.sampled_from([-1.0, 0.0, 2.0])), 1.0)
+        limit_s = np.maximum(world.types.planned_s + data.draw(st.sampled_from([-1.0, 0.0, 2.0, 200.0])), 1.0)
         world = replace(world, types=replace(world.types, limit_s=limit_s))
     how = data.draw(schedulers(world))
     engine = JobEngine(world, how)
@@ -318,6 +341,33 @@ def test_equals_its_slow_twin(data: st.DataObject, world: JobWorld) -> None:
 
 
 # Refused
+
+
+@pytest.mark.parametrize(
+    ("supply", "switches", "words"),
+    [
+        (
+            Supply(budget_j=1e9),
+            {},
+            "overrun: found 'steps', and jobs that run longer than planned; budgets of",
+        ),
+        (Supply(cap_w=np.array([900.0, 800.0])), {}, "caps by the hour and planned outages are kept by planned times"),
+        (Supply(), {"preempts": True}, "scheduler.preempts: found 'steps', and jobs that run longer than planned"),
+        (
+            Supply(),
+            {"nodes": "pinned"},
+            "nodes: found 'pinned' with overrun 'steps' and jobs that run longer",
+        ),
+        (Supply(cap_w=np.array([900.0])), {}, ""),
+    ],
+)
+def test_what_only_plans_can_keep_that_hold(supply: Supply, switches: dict[str, Any], words: str) -> None:
+    types = types_of([[(0, 1, 60.0, 30.0, 10.0)]])
+    world = JobWorld(clusters_of([4]), types, Jobs(replace(work_of([0.0], linear(9.0)), end_s=9e4)), supply)
+    found = " ".join(map(str, job_misfits(world, scheduler("easy", overrun="steps", **switches))))
+    assert words in found
+    assert bool(found) == bool(words)
+    assert not list(job_misfits(world, scheduler("easy", overrun="raise", **switches)))
 
 
 @pytest.mark.parametrize(

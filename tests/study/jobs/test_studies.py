@@ -303,6 +303,10 @@ STRONG = {
     "clusters.csv": "cluster,nodes,cores_per_node,idle_w\na,4,4,10\nb,8,1,0\n",
     "jobs.csv": "arrival_s,nodes,time_s,power_w\n0,2,9,10\n1,9,9,10\n2,1,9,900\n",
     "caps.csv": "hour,cap_w\n0,900\n1,45\n2,45\n3,900\n",
+    "short.csv": "timestamp,cost\n1969-12-31T22:16:50Z,1\n1969-12-31T23:16:50Z,2\n",
+    "outages.csv": "nodes,start_s,end_s\n1,5,9\n",
+    "dated.csv": "nodes,start,end\n1,1970-01-01T00:00Z,1970-01-01T00:01Z\n1,1970-01-01T00:17Z,1970-01-01T00:18Z\n"
+    "1,1970-01-02T00:00Z,1970-01-03T00:00Z\n",
     "rules.toml": '[[rule]]\nname = "misspelt"\nuser = ["no-such-user"]\npriority = "high"\n',
 }
 WARNED: dict[str, tuple[str, Change, str]] = {
@@ -346,8 +350,25 @@ WARNED: dict[str, tuple[str, Change, str]] = {
     ),
     "hours of a log": (
         LOGGED, after('[supply]\ntariff = "caps.csv"'),
-        "study.toml: supply.tariff: found 4 hours, and jobs of a log; its first hour is that of the first job, "
-        "whatever the clock of the log says; begin it with the hour in which that job was submitted",
+        "study.toml: supply.tariff: found 4 hours without dates, and jobs of a log; they count from the first job, "
+        'submitted 1970-01-01T00:16:40 UTC; give dates, in a column `timestamp` or `start` and `end`, such as '
+        '"2026-01-31T13:00Z"',
+    ),
+    "hours that end before the log": (
+        LOGGED, after('[supply]\ntariff = "short.csv"'),
+        "study.toml: supply.tariff: found hours that end 40 s before the last job is submitted; the last job comes "
+        "1970-01-01T00:17:30 UTC; its first hours count again from then on",
+    ),
+    "outages without dates": (
+        LOGGED, after('[system]\noutages = "outages.csv"'),
+        "study.toml: system.outages: found 1 outage without dates, and jobs of a log; it counts from the first job, "
+        'submitted 1970-01-01T00:16:40 UTC; give dates, in a column `timestamp` or `start` and `end`, such as '
+        '"2026-01-31T13:00Z"',
+    ),
+    "outages out of the log": (
+        LOGGED, after('[system]\noutages = "dated.csv"'),
+        "study.toml: system.outages: found 1 of 3 outages that is later than the last job, submitted "
+        "1970-01-01T00:17:30 UTC; it changes nothing",
     ),
 }  # fmt: skip
 
@@ -362,6 +383,41 @@ def test_jobs_that_never_start_are_told_and_no_mistake(name: str, tmp_path: Path
         (tmp_path / "jobs.csv").write_text("arrival_s,nodes,time_s,power_w\n0,2,9000,30\n1,1,9,30\n2,1,9,30\n")
     found = job_study(text, change, tmp_path, check=True).warnings
     assert expected in [str(warning) for warning in found]
+
+
+DATED = "timestamp,cost\n1970-01-01T00:00Z,1\n1970-01-01T01:00Z,2\n1970-01-01T02:00Z,3\n"
+
+
+def test_a_log_begins_with_the_hour_of_its_dated_tables(tmp_path: Path) -> None:
+    """The log begins at 00:16:40: instant 0 is midnight, and everything of the log comes 1,000 s later."""
+    (tmp_path / "tariff.csv").write_text(DATED)
+    (tmp_path / "late.csv").write_text(DATED.replace("T0", "T1"))
+    (tmp_path / "outages.csv").write_text("nodes,start_s,end_s\n1,5,9\n")
+    change = after('[system]\noutages = "outages.csv"\n[supply]\ntariff = "tariff.csv"')
+    point = logged_study(tmp_path, change, check=True).points[0]
+    scene = JobsKind().build_world(point.world, Draw(1, 0, tmp_path))
+    world = scene.world
+    assert world.jobs.work.arrival_s.tolist() == [1000, 1010, 1020, 1040, 1050]
+    assert (world.jobs.work.start_s, world.outages.start_s.tolist()) == (1000, [1005])
+    assert world.supply.tariff is not None
+    assert world.supply.tariff.tolist() == [1, 2, 3]
+    assert (scene.clock.told(0), scene.clock.first_s) == ("1970-01-01T00:00:00 UTC", 1000)
+    with pytest.raises(InputError, match=r"late.csv: timestamp: found hours from 1970-01-01T10:00:00 UTC on, .* later"):
+        logged_study(tmp_path, after('[supply]\ntariff = "late.csv"'), check=True)
+    with pytest.raises(InputError, match=r"supply.begins_at: .*a log that begins 1970-01-01T00:16:40 UTC"):
+        logged_study(tmp_path, after('[supply]\nbegins_at = "1970-01-01"\ntariff = "tariff.csv"'), check=True)
+
+
+def test_a_dated_tariff_changes_no_start(tmp_path: Path) -> None:
+    (tmp_path / "tariff.csv").write_text(DATED)
+    found = run_jobs(logged_study(tmp_path, after('[supply]\ntariff = "tariff.csv"')), tmp_path / "out")
+    assert {verdict.problems for verdict in verify(found.folder, files=found.study.folder)} == {()}
+    easy = found.runs.row(by_predicate=pl.col("scheduler.policy") == "easy", named=True)
+    jobs = found.details(JOBS).filter(pl.col("run") == easy["run"])
+    assert (jobs["start_s"] - 1000).to_list() == [0.0, 100.0, 20.0, 150.0, None]
+    assert easy["makespan_s"] == 210.0
+    said = " ".join(JobsKind().sentences(found.runs, []))
+    assert "Tables with dates are held against the clock of the log" in said
 
 
 def test_the_policy_prices_follows_a_tariff(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 At one instant all ends come first, then all arrivals, then the scheduler decides. Its plans are made with planned
 times; a job may end earlier or, under EASY, later than planned. Each twin returns when the jobs start.
+
+Where jobs have limits, a plan that is outlived is raised, by more each time, and that is an instant of its own.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
+STEPS_MIN = (1, 5, 15, 30, *(60 * h for h in (1, 2, 5, 10, 20, 50, 100)))
+
 
 class Jobs(NamedTuple):
     """In order of arrival; the planner knows `planned_s`, the job runs for `time_s`."""
@@ -19,12 +23,30 @@ class Jobs(NamedTuple):
     time_s: Sequence[float]
     planned_s: Sequence[float]
     nodes: Sequence[int]
+    limit_s: Sequence[float] | None = None
 
 
 class Running(NamedTuple):
     end_s: float
     planned_end_s: float
     nodes: int
+    limit_end_s: float = math.nan
+
+
+def raised_end(planned_end_s: float, limit_end_s: float, now_s: float) -> float:
+    """The first planned end after now of a job that runs on: the first one, or as many steps later as it takes."""
+    ends_s = [planned_end_s]
+    while ends_s[-1] <= now_s:
+        next_s = ends_s[-1] + 60 * STEPS_MIN[min(len(ends_s), len(STEPS_MIN)) - 1]
+        ends_s.append(next_s if ends_s[-1] >= limit_end_s else min(next_s, limit_end_s))
+    return ends_s[-1]
+
+
+def _known(running: list[Running], now_s: float) -> list[Running]:
+    """What runs, with the ends that are planned now; those without a limit are planned once and for all."""
+    return [job if math.isnan(job.limit_end_s)
+            else job._replace(planned_end_s=raised_end(job.planned_end_s, job.limit_end_s, now_s))
+            for job in running]  # fmt: skip
 
 
 def easy(jobs: Jobs, n_nodes: int) -> list[float]:
@@ -32,18 +54,20 @@ def easy(jobs: Jobs, n_nodes: int) -> list[float]:
     start_s = [math.nan] * len(jobs.nodes)
     running: list[Running] = []
     waiting: list[int] = []
-    n_arrived = 0
+    n_arrived, before_s = 0, -math.inf
     while n_arrived < len(start_s) or running:
-        now_s = min((job.end_s for job in running), default=math.inf)
-        if n_arrived < len(start_s):
-            now_s = min(now_s, jobs.arrival_s[n_arrived])
+        instants = [job.end_s for job in running] + [*jobs.arrival_s[n_arrived:][:1]]
+        if waiting and jobs.limit_s is not None:
+            instants += [job.planned_end_s for job in _known(running, before_s)]
+        now_s = before_s = min(instants)
         running = [job for job in running if job.end_s > now_s]
         while n_arrived < len(start_s) and jobs.arrival_s[n_arrived] == now_s:
             waiting.append(n_arrived)
             n_arrived += 1
-        for i in _easy_choice(jobs, waiting, running, n_nodes, now_s):
+        for i in _easy_choice(jobs, waiting, _known(running, now_s), n_nodes, now_s):
             start_s[i] = now_s
-            running.append(Running(now_s + jobs.time_s[i], now_s + jobs.planned_s[i], jobs.nodes[i]))
+            limit_end_s = math.nan if jobs.limit_s is None else now_s + jobs.limit_s[i]
+            running.append(Running(now_s + jobs.time_s[i], now_s + jobs.planned_s[i], jobs.nodes[i], limit_end_s))
         waiting = [i for i in waiting if math.isnan(start_s[i])]
     return start_s
 
@@ -130,22 +154,38 @@ class Profile:
 
 
 def conservative(jobs: Jobs, n_nodes: int, new_timetable: Callable[[int], Timetable] = Profile) -> list[float]:
-    """Conservative: every job is promised a start when it arrives; when one ends early, others move forward in turn."""
+    """Conservative: every job is promised a start when it arrives; when one ends early, others move forward in turn.
+
+    When one outlives its plan, all are promised a start anew, in turn.
+    """
     start_s = [math.nan] * len(jobs.nodes)
     table = new_timetable(n_nodes)
     running: list[tuple[float, int]] = []
     waiting: list[int] = []
-    n_arrived = 0
+    planned_end_s: dict[int, float] = {}
+    n_arrived, now_s = 0, -math.inf
     while n_arrived < len(start_s) or running or waiting:
         instants = [end_s for end_s, _ in running] + [start_s[i] for i in waiting] + [*jobs.arrival_s[n_arrived:][:1]]
+        if waiting and jobs.limit_s is not None:
+            instants += [planned_end_s[i] for _, i in running]
         now_s = min(instants)
         table.forget_before(now_s)
         ended = [i for end_s, i in running if end_s == now_s]
         running = [(end_s, i) for end_s, i in running if end_s > now_s]
-        early = [i for i in ended if start_s[i] + jobs.planned_s[i] > now_s]
+        early = [i for i in ended if planned_end_s[i] > now_s]
         for i in early:
-            table.take(-jobs.nodes[i], now_s, start_s[i] + jobs.planned_s[i])
-        if early:
+            table.take(-jobs.nodes[i], now_s, planned_end_s[i])
+        limit_s = jobs.limit_s or ()
+        late = [i for _, i in running if limit_s and planned_end_s[i] <= now_s]
+        for i in late:
+            planned_end_s[i] = raised_end(start_s[i] + jobs.planned_s[i], start_s[i] + limit_s[i], now_s)
+            table.take(jobs.nodes[i], now_s, planned_end_s[i])
+        if late:
+            for i in waiting:
+                table.take(-jobs.nodes[i], start_s[i], start_s[i] + jobs.planned_s[i])
+            for i in waiting:
+                _promise(jobs, i, table, now_s, start_s)
+        elif early:
             for i in waiting:
                 table.take(-jobs.nodes[i], start_s[i], start_s[i] + jobs.planned_s[i])
                 _promise(jobs, i, table, now_s, start_s)
@@ -154,6 +194,7 @@ def conservative(jobs: Jobs, n_nodes: int, new_timetable: Callable[[int], Timeta
             waiting.append(n_arrived)
             n_arrived += 1
         running += [(now_s + jobs.time_s[i], i) for i in waiting if start_s[i] == now_s]
+        planned_end_s |= {i: now_s + jobs.planned_s[i] for i in waiting if start_s[i] == now_s}
         waiting = [i for i in waiting if start_s[i] > now_s]
     return start_s
 

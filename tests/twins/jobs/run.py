@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from joulewise.model.jobs import JobWorld
 from joulewise.policies.jobs.orders import WEIGHTS
 from joulewise.simulate.jobs.scheduler import Scheduler
+from tests.twins.jobs.backfill import raised_end
 from tests.twins.jobs.timetable import NamedNodes
 
 
@@ -75,11 +76,18 @@ class Twin:
         return [o for o in rows if types.pstate[o] == best[int(types.cluster[o])]]
 
     def planned_s(self, o: int) -> float:
-        """What a job was asked for where it outlives its plan and is killed at its limit, or else all that it takes."""
-        planned_s, true_s = float(self.world.types.planned_s[o]), self.true_s(o)
-        if self.scheduler.overrun == "unaware" or true_s <= planned_s:
-            return planned_s
-        return float(self.world.types.allowed_s[o]) if self.scheduler.overrun == "kill" else true_s
+        """What a job is planned to take before it starts: nothing less than it takes, if the scheduler is told."""
+        planned_s = float(self.world.types.planned_s[o])
+        return max(planned_s, self.true_s(o)) if self.scheduler.overrun == "raise" else planned_s
+
+    def planned_end_s(self, run: Run, at_s: float) -> float:
+        """When a job is planned to end, as is known at an instant: its plan is raised by steps, up to its limit."""
+        limit_s = run.start_s + float(self.world.types.allowed_s[run.option])
+        return raised_end(run.planned_end_s, limit_s, at_s) if self.raises else run.planned_end_s
+
+    @property
+    def raises(self) -> bool:
+        return self.scheduler.overrun in ("steps", "kill")
 
     def true_s(self, o: int) -> float:
         types = self.world.types
@@ -94,7 +102,7 @@ class Twin:
     def commitments(self) -> Iterator[Commitment]:
         types, outages = self.world.types, self.world.outages
         for run in [*self.running, *self.held]:
-            end_s = max(run.planned_end_s, math.nextafter(self.now_s, math.inf))
+            end_s = max(self.planned_end_s(run, self.now_s), math.nextafter(self.now_s, math.inf))
             yield Commitment(int(types.cluster[run.option]), int(types.nodes[run.option]), run.start_s, end_s)
         for k in range(outages.n_outages):
             if outages.is_planned[k]:
@@ -133,11 +141,12 @@ class Twin:
     def run(self) -> Twin:
         """Let everything happen."""
         while (now_s := self.next_instant()) < self.world.jobs.work.end_s:
-            self.now_s = now_s
+            before_s, self.now_s = self.now_s, now_s
             freed = self.end_jobs()
+            raised = self.raises and any(self.planned_end_s(run, before_s) <= now_s for run in self.running)
             failed = self.fail()
-            if failed or (freed and self.is_permanent):
-                self.renew_held(from_scratch=failed)
+            if failed or raised or (freed and self.is_permanent):
+                self.renew_held(from_scratch=failed or raised)
             self.start_held()
             self.admit()
             if self.queue and self.is_time_to_map():
@@ -162,6 +171,8 @@ class Twin:
             for s, planned in zip(outages.start_s, outages.is_planned, strict=True)
             if s > self.now_s and not planned
         ]
+        if (self.queue or self.held) and self.raises:
+            instants += [self.planned_end_s(run, self.now_s) for run in self.running]
         instants = [s for s in instants if math.isfinite(s)]
         if self.queue and math.isfinite(self.scheduler.mapping_interval_s) and (instants or not self.is_stuck):
             instants.append((math.floor(self.now_s / self.scheduler.mapping_interval_s) + 1)

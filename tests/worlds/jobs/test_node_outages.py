@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from joulewise.errors import InputError
 from joulewise.model.clusters import Clusters
 from joulewise.model.jobs import NO_OUTAGES
+from joulewise.worlds.clock import NO_CLOCK, Clock, unix_s
 from joulewise.worlds.jobs.node_outages import (
     NodeOutageParameters,
     last_failure_s,
@@ -43,6 +46,55 @@ def test_a_table_and_failures_come_in_order_of_their_start(tmp_path: Path) -> No
 
 def test_nothing_is_out_unless_asked(tmp_path: Path) -> None:
     assert node_outages(NodeOutageParameters(), TWO, math.inf, 0, 0, tmp_path) is NO_OUTAGES
+
+
+CLOCK = Clock(unix_s(datetime(2026, 3, 1, 4, tzinfo=UTC)), zone=ZoneInfo("Europe/Berlin"), first_s=60.0, is_of_log=True)
+
+
+def dated(*rows: str) -> str:
+    return "cluster,nodes,start,end\n" + "".join(f"a,{row}\n" for row in rows)
+
+
+def test_dates_are_held_against_the_clock_and_numbers_count_from_the_first_submission(tmp_path: Path) -> None:
+    """What is over by then is left out, and what goes on begins at instant 0."""
+    rows = ("1,2026-03-01T01:00,2026-03-01T05:00", "2,2026-03-01T03:00,2026-03-01T06:00", "1,2026-03-02,2026-03-03")
+    found = node_outages(written(tmp_path, dated(*rows)), TWO, 100.0, 0, 0, tmp_path, CLOCK)
+    assert found.nodes.tolist() == [2, 1]
+    assert (found.start_s.tolist(), found.end_s.tolist()) == ([0, 19 * 3600], [3600, 43 * 3600])
+    utc = dated("2,2026-03-01T02:00Z,2026-03-01T05:00Z")
+    assert node_outages(written(tmp_path, utc), TWO, 100.0, 0, 0, tmp_path, CLOCK).end_s.tolist() == [3600]
+    relative = written(tmp_path, "cluster,nodes,start_s,end_s\na,1,0,5\n")
+    assert node_outages(relative, TWO, 100.0, 0, 0, tmp_path, CLOCK).end_s.tolist() == [65]
+
+
+@pytest.mark.parametrize(
+    ("text", "clock", "told"),
+    [
+        (
+            dated("1,2026-03-01T01:00,2026-03-01T04:00"),
+            CLOCK,
+            "found 1 outage, the last of which is over 1 h before; mus",
+        ),
+        (
+            dated("1,2026-10-25T02:30,2026-10-26"),
+            CLOCK,
+            "line 2, start: .* are put back then and show it twice; give it",
+        ),
+        (dated("1,2026-03-29,2026-03-29T02:30"), CLOCK, "line 2, end: .* are put forward then and never show it"),
+        (dated("1,2026-04-02,2026-04-01"), CLOCK, "line 2, end: .*must be after start"),
+        (dated("1,soon,2026-04-01"), CLOCK, "line 2, start: found 'soon'; must be an instant in ISO 8601"),
+        (
+            dated("1,2026-04-02,2026-04-03"),
+            NO_CLOCK,
+            "start: found 2026-04-02.*the workload has no date; say when inst",
+        ),
+        ("cluster,nodes,start,end_s\na,1,2026-04-02,5\n", CLOCK, "header: found 'end_s'.*did you mean 'end'"),
+        ("cluster,nodes,start\na,1,2026-04-02\n", CLOCK, "header: has no column 'end'"),
+    ],
+)
+def test_dates_that_make_no_sense(tmp_path: Path, text: str, clock: Clock, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        node_outages(written(tmp_path, text), TWO, 100.0, 0, 0, tmp_path, clock)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import polars as pl
@@ -18,7 +19,7 @@ from joulewise.model.jobs import JobWorld
 from joulewise.worlds.jobs import trace_report
 from joulewise.worlds.jobs.logs import LOG_COLUMNS, READING, SCHEMA, frame_of
 from joulewise.worlds.jobs.trace_files import import_log, read_trace_table
-from joulewise.worlds.jobs.trace_jobs import recent_times
+from joulewise.worlds.jobs.trace_jobs import TraceConventions, planned_times
 from joulewise.worlds.jobs.traces import Trace, TraceParameters, load_trace, read_trace
 from tests.strategies.cases import cases
 
@@ -202,29 +203,122 @@ def test_a_job_follows_the_last_one_of_its_number(tmp_path: Path) -> None:
     assert counted(trace) == {"number used again": 2, "follows a later job": 1}
 
 
-def plain_recent(rows: list[tuple[int, int, int, int, int]]) -> list[int]:
-    """The mean of a user's last two jobs that had ended, job by job."""
-    found = []
-    for user, submit, _, _, request in rows:
-        ended = sorted(
-            ((s + w + r, i, r) for i, (u, s, w, r, _) in enumerate(rows) if u == user and s + w + r <= submit)
-        )
-        last = [run for *_, run in ended[-2:]]
-        found.append(min(request, math.ceil(sum(last) / 2)) if len(last) == 2 else request)
-    return found
+Row = tuple[int, int, int, int, int, int]
 
 
-ROW = st.tuples(*(st.integers(low, high) for low, high in ((0, 2), (0, 60), (0, 20), (1, 40), (1, 60))))
+def plain_last(rows: list[Row], at: int, alike: tuple[int, ...], n: int) -> list[int]:
+    """What the last jobs that are like this one in some columns, and had ended when it came, had run."""
+    ended = sorted(
+        (row[2] + row[3] + row[4], i, row[4])
+        for i, row in enumerate(rows)
+        if all(row[column] == rows[at][column] >= 0 for column in alike) and row[2] + row[3] + row[4] <= rows[at][2]
+    )
+    return [run for *_, run in ended[-n:]]
+
+
+def plain_recent(rows: list[Row], at: int) -> int:
+    """The mean of a user's last two jobs that had ended."""
+    last, request = plain_last(rows, at, (0,), 2), rows[at][-1]
+    return min(request, math.ceil(sum(last) / 2)) if len(last) == 2 else request
+
+
+def plain_quantile(rows: list[Row], at: int) -> int:
+    """The shortest time that two thirds of a user's last five jobs of the program kept, or of all programs."""
+    request = rows[at][-1]
+    for alike in ((0, 1), (0,)):
+        last = plain_last(rows, at, alike, 5)
+        if len(last) >= 2:
+            return min(request, next(run for run in sorted(last) if 3 * sum(r <= run for r in last) >= 2 * len(last)))
+    return request
+
+
+ROW = st.tuples(
+    *(st.integers(low, high) for low, high in ((-1, 2), (-1, 1), (0, 60), (0, 20), (1, 40), (1, 60)))
+)  # user, program, submission, wait, run time, request
 
 
 @cases(divided_by=10)
 @given(st.lists(ROW, min_size=1, max_size=25))
-def test_predictions_are_those_of_a_plain_look_back(rows: list[tuple[int, int, int, int, int]]) -> None:
-    rows.sort(key=lambda row: row[1])
-    user, submit, wait, run, request = zip(*rows, strict=True)
-    columns = {"user": [str(u) for u in user], "submit_s": submit, "wait_s": wait}
-    found = recent_times(frame_of(columns, len(rows)), np.array(run, float), np.array(request, float))
-    assert found.tolist() == plain_recent(rows)
+def test_predictions_are_those_of_a_plain_look_back(rows: list[Row]) -> None:
+    rows.sort(key=lambda row: row[2])
+    user, program, submit, wait, run, request = zip(*rows, strict=True)
+    names = {"user": user, "application": program}
+    texts = {name: [str(code) if code >= 0 else None for code in codes] for name, codes in names.items()}
+    log = frame_of({**texts, "submit_s": submit, "wait_s": wait}, len(rows))
+    quantile = TraceConventions(planned="quantile", planned_quantile=2 / 3, planned_jobs=5)
+    for p, plain in ((TraceConventions(planned="recent"), plain_recent), (quantile, plain_quantile)):
+        found = planned_times(log, np.array(run, float), np.array(request, float), p)
+        assert found.tolist() == [plain(rows, at) for at in range(len(rows))]
+
+
+def test_requests_can_be_nearer_to_what_jobs_take(tmp_path: Path) -> None:
+    """The one that asked for 60 s and took 10 asks for 35 with half the slack; one that took longer asks as ever."""
+    lines = [line(1, 0, run=10), line(2, 5, run=70)]
+    for scale, requests in ((1.0, [60, 60]), (0.5, [35, 60]), (0.0, [10, 60]), (2.0, [110, 60])):
+        trace = load(tmp_path, lines, requested_scale=scale)
+        assert trace.requested_s.tolist() == requests
+        assert trace.system.types.planned_s.tolist() == trace.system.types.allowed_s.tolist() == requests
+        assert trace.jobs.work.hold_s.tolist() == [120, 120], "what jobs are worth does not depend on it"
+
+
+@pytest.mark.parametrize(
+    ("keys", "problem"),
+    [
+        ({"planned_quantile": 0.5}, r"planned_quantile: found 0\.5 with planned = .requested.; is for planned"),
+        ({"planned": "recent", "planned_jobs": 5}, "planned_jobs: found 5 with planned = .recent.; is for planned"),
+        ({"planned": "quantile", "planned_quantile": 0.0}, r"planned_quantile: found 0\.0; must be above 0, and 1"),
+        ({"planned": "quantile", "planned_jobs": 1}, "planned_jobs: found 1; must be 2 or more"),
+        ({"requested_scale": -0.5}, r"requested_scale: found -0\.5; must be 0 or more"),
+        ({"requested_scale": math.nan}, "requested_scale: found nan; must be 0 or more"),
+    ],
+)
+def test_predictions_that_cannot_be(keys: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        TraceParameters(trace="log.swf", **keys)
+
+
+SACCT = "JobID|Submit|Start|End|ElapsedRaw|AllocCPUS\n"
+
+
+def sacct_jobs(folder: Path, submitted: list[str], **p: Any) -> Trace:
+    lines = [f"{i + 1}|{at}|{at}|{at}|60|1" for i, at in enumerate(submitted)]
+    (folder / "log.txt").write_text(SACCT + "\n".join(lines) + "\n")
+    return load_trace(TraceParameters(trace="log.txt", machine_processors=4, **p), None, folder)
+
+
+def test_local_times_of_a_log_are_put_right_where_its_zone_is_known(tmp_path: Path) -> None:
+    """Clocks go from 02:00 to 03:00: whoever comes half an hour before and after that comes an hour apart, not two."""
+    night = ["2026-03-29T01:30:00", "2026-03-29T03:30:00"]
+    plain = sacct_jobs(tmp_path, night)
+    assert plain.jobs.work.arrival_s.tolist() == [0, 7200]
+    assert (plain.clock.told(0), plain.clock.is_local) == ("2026-03-29T01:30:00 local time", True)
+    placed = sacct_jobs(tmp_path, night, timezone="Europe/Berlin")
+    assert placed.jobs.work.arrival_s.tolist() == [0, 3600]
+    assert placed.clock.told(0) == "2026-03-29T00:30:00 UTC"
+    assert not {"shown twice", "skipped"} & {finding.key for finding in placed.findings}
+
+
+def test_local_times_that_clocks_show_twice_or_skip(tmp_path: Path) -> None:
+    autumn = ["2026-10-25T01:30:00", "2026-10-25T02:30:00", "2026-10-25T03:30:00"]
+    trace = sacct_jobs(tmp_path, autumn, timezone="Europe/Berlin")
+    assert trace.jobs.work.arrival_s.tolist() == [0, 3600, 3 * 3600]
+    assert counted(trace)["shown twice"] == 1
+    spring = ["2026-03-29T01:30:00", "2026-03-29T02:30:00", "2026-03-29T03:45:00"]
+    trace = sacct_jobs(tmp_path, spring, timezone="Europe/Berlin")
+    assert trace.jobs.work.arrival_s.tolist() == [0, 3600, 4500]
+    assert counted(trace)["skipped"] == 1
+    with pytest.raises(InputError, match=r"workload\.timezone: found 'Berlin'; must be a time zone by its name"):
+        TraceParameters(trace="log.txt", timezone="Berlin")
+
+
+def test_the_clock_of_a_log_is_that_of_the_first_job_that_is_replayed(tmp_path: Path) -> None:
+    lines = [line(1, 50), line(2, 100)]
+    header = HEADER + "; TimeZoneString: Europe/Paris\n"
+    assert load(tmp_path, lines, header).clock == (1050.0, False, ZoneInfo("Europe/Paris"), 0.0, True)
+    assert load(tmp_path, lines, header, from_s=10.0, timezone="Asia/Tokyo").clock[:3] == (
+        1100.0, False, ZoneInfo("Asia/Tokyo"),
+    )  # fmt: skip
+    assert load(tmp_path, lines, "; MaxProcs: 16\n").clock == (None, False, None, 0.0, True)
 
 
 def test_what_is_planned_can_be_chosen(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -104,21 +105,20 @@ class JobCase:
 
     @cached_property
     def planned_s(self) -> Floats:
-        """What each option takes as the scheduler knows it: plans that are too short are raised, if it is aware."""
+        """What each option takes as the scheduler knows it before a start: where it is told, no plan is too short."""
         types, scheduler = self.world.types, self.scheduler
-        if scheduler is None or scheduler.overrun == "unaware":
+        if scheduler is None or scheduler.overrun != "raise":
             return types.planned_s
-        if scheduler.overrun == "kill":
-            is_short = types.planned_s < np.minimum(types.time_s, types.allowed_s)
-            return np.where(is_short, types.allowed_s, types.planned_s)
         return np.maximum(types.planned_s, types.time_s)
 
     @property
     def is_as_planned(self) -> bool:
         """Whether nothing ran for longer than its planner knew."""
+        if self.scheduler is None:
+            return True
         types, option = self.world.types, self.stretches.option
-        unaware = self.scheduler is not None and self.scheduler.overrun == "unaware"
-        return not (unaware and (types.time_s[option] > types.planned_s[option]).any())
+        most_s = types.allowed_s if self.scheduler.overrun == "kill" else math.inf
+        return not (np.minimum(types.time_s, most_s) > self.planned_s)[option].any()
 
     def ended(self, fate: Fate) -> Counts:
         """The jobs with this fate."""

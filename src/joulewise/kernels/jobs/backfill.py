@@ -1,7 +1,7 @@
 """Backfilling on one cluster in order of arrival, for traces of any length: EASY and conservative, exactly.
 
 At one instant all ends come first, then all arrivals, then the scheduler decides. Plans are made with planned times;
-jobs may end earlier and, under EASY, later.
+jobs may end earlier or later. Plans that are outlived are raised or, under EASY, taken to end right after now.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.jit import inlined, kernel
+from joulewise.kernels.jobs.raising import raised_end
 from joulewise.kernels.jobs.rigid import move_up, next_instant, queue_up, run, someone_arrives, someone_ends
 from joulewise.kernels.jobs.timetable import first_fit, forget_before, give_back, segment_at, take
 from joulewise.kernels.records import record
@@ -22,16 +23,17 @@ from joulewise.kernels.records import record
 
 @record
 class PlannedEnds(NamedTuple):
-    """The planned ends of the `size[0]` jobs that run, up from the earliest, and their nodes."""
+    """The planned ends of the `size[0]` jobs that run, up from the earliest, and their nodes; and `of_job` by job."""
 
     size: NDArray[np.int64]
     end_s: NDArray[np.float64]
     nodes: NDArray[np.int64]
+    of_job: NDArray[np.float64]
 
 
-def no_planned_ends(n: int) -> PlannedEnds:
-    """Nothing runs; there is room for n jobs."""
-    return PlannedEnds(np.zeros(1, np.int64), np.empty(n), np.empty(n, np.int64))
+def no_planned_ends(room: int, n_jobs: int) -> PlannedEnds:
+    """Nothing runs; there is room for so many at a time, of so many jobs."""
+    return PlannedEnds(np.zeros(1, np.int64), np.empty(room), np.empty(room, np.int64), np.empty(n_jobs))
 
 
 @inlined
@@ -48,8 +50,8 @@ def _n_planned_by(planned, at_s):
 
 
 @inlined
-def _plan_end(planned, end_s, nodes):
-    """This many nodes are planned to come free at an instant."""
+def _plan_end(planned, i, end_s, nodes):
+    """The nodes of a job, this many, are planned to come free at an instant."""
     at = _n_planned_by(planned, end_s)
     for k in range(planned.size[0], at, -1):
         planned.end_s[k] = planned.end_s[k - 1]
@@ -57,6 +59,7 @@ def _plan_end(planned, end_s, nodes):
         planned.nodes[k] = planned.nodes[k - 1]
     planned.end_s[at] = end_s
     planned.nodes[at] = nodes
+    planned.of_job[i] = end_s
     planned.size[0] += 1
 
 
@@ -74,13 +77,13 @@ def _forget_planned_end(planned, end_s, nodes):
 
 
 @inlined
-def _end_all(ends, planned, jobs, start_s, now_s):
+def _end_all(ends, planned, jobs, now_s):
     """End all jobs that end now; how many nodes they leave."""
     freed = 0
     while someone_ends(ends, now_s):
         ends.size[0] -= 1
         i = ends.job[ends.size[0]]
-        _forget_planned_end(planned, start_s[i] + jobs.planned_s[i], jobs.nodes[i])
+        _forget_planned_end(planned, planned.of_job[i], jobs.nodes[i])
         freed += jobs.nodes[i]
     return freed
 
@@ -91,7 +94,18 @@ def _start(queue, at, ends, planned, jobs, start_s, now_s):
     i = queue.job[at]
     start_s[i] = now_s
     run(ends, i, now_s + jobs.time_s[i])
-    _plan_end(planned, now_s + queue.planned_s[at], queue.nodes[at])
+    _plan_end(planned, i, now_s + queue.planned_s[at], queue.nodes[at])
+
+
+@inlined
+def _raise_plans(ends, planned, jobs, raising, start_s, now_s):
+    """Raise the plans of all jobs that have outlived them."""
+    for at in range(ends.size[0]):
+        i, end_s = ends.job[at], planned.of_job[ends.job[at]]
+        if end_s <= now_s:
+            _forget_planned_end(planned, end_s, jobs.nodes[i])
+            end_s = raised_end(raising, i, end_s, start_s[i] + raising.limit_s[i], now_s)
+            _plan_end(planned, i, end_s, jobs.nodes[i])
 
 
 @inlined
@@ -147,12 +161,17 @@ def _backfill(queue, begin, ends, planned, jobs, start_s, now_s, free, shadow_s,
 
 
 @kernel
-def easy(jobs, n_nodes, ends, planned, queue, start_s):
-    """Fill in when each job starts under EASY backfilling on this many nodes; at how many instants somebody waited."""
+def easy(jobs, n_nodes, ends, planned, raising, queue, start_s):
+    """Fill in when each job starts under EASY backfilling on this many nodes; at how many instants somebody waited.
+
+    Where somebody waits, a plan is raised at the instant at which it is outlived; else before it is looked at.
+    """
     free, extra, shadow_s, n_arrived, n_events = n_nodes, 0, math.nan, 0, 0
     while n_arrived < jobs.arrival_s.size or ends.size[0] > 0:
         now_s = next_instant(ends, jobs, n_arrived)
-        freed = _end_all(ends, planned, jobs, start_s, now_s)
+        if raising.steps_s.size > 0 and planned.size[0] > 0 and queue.first[0] < queue.last[0]:
+            now_s = min(now_s, planned.end_s[0])
+        freed = _end_all(ends, planned, jobs, now_s)
         free += freed
         begin = queue.last[0]
         while someone_arrives(jobs, n_arrived, now_s):
@@ -160,6 +179,8 @@ def easy(jobs, n_nodes, ends, planned, queue, start_s):
             n_arrived += 1
         n_events += queue.first[0] < queue.last[0]
         is_late = planned.size[0] > 0 and planned.end_s[0] <= now_s
+        if is_late and raising.steps_s.size > 0:
+            _raise_plans(ends, planned, jobs, raising, start_s, now_s)
         if freed > 0 or is_late or queue.first[0] == begin:  # else the head stays blocked and so do all the old ones
             free = _start_heads(queue, ends, planned, jobs, start_s, now_s, free)
             begin, shadow_s = min(queue.first[0] + 1, queue.last[0]), math.nan
@@ -191,17 +212,38 @@ def _earlier_fit(book, nodes, planned_s, from_s, promised_s):
 
 
 @inlined
-def _end_all_early(ends, book, jobs, start_s, now_s):
+def _end_all_early(ends, book, jobs, planned_end_s, now_s):
     """End all jobs that end now; whether one of them was planned to end later."""
     is_early = False
     while someone_ends(ends, now_s):
         ends.size[0] -= 1
         i = ends.job[ends.size[0]]
-        planned_end_s = start_s[i] + jobs.planned_s[i]
-        if planned_end_s > now_s:
+        if planned_end_s[i] > now_s:
             is_early = True
-            give_back(book, 0, jobs.nodes[i], now_s, planned_end_s)
+            give_back(book, 0, jobs.nodes[i], now_s, planned_end_s[i])
     return is_early
+
+
+@inlined
+def _next_planned_end(ends, planned_end_s):
+    """When the first of the jobs that run is planned to end."""
+    next_s = math.inf
+    for at in range(ends.size[0]):
+        next_s = min(next_s, planned_end_s[ends.job[at]])
+    return next_s
+
+
+@inlined
+def _raise_booked(ends, book, jobs, raising, planned_end_s, start_s, now_s):
+    """Raise the plans of all jobs that have outlived them, whoever was promised their nodes; whether there is one."""
+    is_raised = False
+    for at in range(ends.size[0]):
+        i = ends.job[at]
+        if planned_end_s[i] <= now_s:
+            planned_end_s[i] = raised_end(raising, i, planned_end_s[i], start_s[i] + raising.limit_s[i], now_s)
+            take(book, 0, jobs.nodes[i], now_s, planned_end_s[i])
+            is_raised = True
+    return is_raised
 
 
 @inlined
@@ -228,9 +270,8 @@ def _compress(queue, book, now_s, due_s):
 
 
 @inlined
-def _promise(queue, book, now_s):
-    """Promise the last in the queue the earliest start there is; when that is."""
-    at = queue.last[0] - 1
+def _promise(queue, at, book, now_s):
+    """Promise the job at a place of the queue the earliest start there is; when that is."""
     start_s = first_fit(book, 0, queue.nodes[at], queue.planned_s[at], now_s)
     take(book, 0, queue.nodes[at], start_s, start_s + queue.planned_s[at])
     queue.promised_s[at] = start_s
@@ -238,7 +279,18 @@ def _promise(queue, book, now_s):
 
 
 @inlined
-def _start_due(queue, ends, jobs, start_s, now_s):
+def _promise_anew(queue, book, now_s):
+    """Promise all that wait the earliest start there is, one after another; when the first of all starts then."""
+    for at in range(queue.first[0], queue.last[0]):
+        give_back(book, 0, queue.nodes[at], queue.promised_s[at], queue.promised_s[at] + queue.planned_s[at])
+    due_s = math.inf
+    for at in range(queue.first[0], queue.last[0]):
+        due_s = min(due_s, _promise(queue, at, book, now_s))
+    return due_s
+
+
+@inlined
+def _start_due(queue, ends, jobs, planned_end_s, start_s, now_s):
     """Start all whose promise falls due; when the next will. Those that stay close up to the end of the queue."""
     due_s, keep = math.inf, queue.last[0]
     for at in range(queue.last[0] - 1, queue.first[0] - 1, -1):
@@ -246,6 +298,7 @@ def _start_due(queue, ends, jobs, start_s, now_s):
             i = queue.job[at]
             start_s[i] = now_s
             run(ends, i, now_s + jobs.time_s[i])
+            planned_end_s[i] = now_s + jobs.planned_s[i]
         else:
             due_s = min(due_s, queue.promised_s[at])
             keep -= 1
@@ -255,25 +308,31 @@ def _start_due(queue, ends, jobs, start_s, now_s):
 
 
 @kernel
-def conservative(jobs, book, ends, queue, start_s):
+def conservative(jobs, book, ends, raising, planned_end_s, queue, start_s):
     """Fill in when each job starts under conservative backfilling; row 0 of the book is the cluster.
 
     Every job is promised a start when it arrives. When one ends early, the others move forward in turn. A promise
-    that falls due between ends and arrivals is kept at its own instant. Returns at how many instants promises were
-    made or could change.
+    that falls due between ends and arrivals is kept at its own instant. When one outlives its plan, that is raised, and
+    all are promised anew. Returns at how many instants promises were made or could change.
     """
-    n_arrived, due_s, n_events = 0, math.inf, 0
+    n_arrived, due_s, n_events, raises = 0, math.inf, 0, raising.steps_s.size > 0
     while n_arrived < jobs.arrival_s.size or ends.size[0] > 0 or queue.first[0] < queue.last[0]:
+        somebody_waits = queue.first[0] < queue.last[0]
         now_s = min(next_instant(ends, jobs, n_arrived), due_s)
+        if raises and somebody_waits:
+            now_s = min(now_s, _next_planned_end(ends, planned_end_s))
         forget_before(book, 0, now_s)
-        is_early = _end_all_early(ends, book, jobs, start_s, now_s) and queue.first[0] < queue.last[0]
-        if is_early:
+        is_early = _end_all_early(ends, book, jobs, planned_end_s, now_s) and somebody_waits
+        is_raised = raises and _raise_booked(ends, book, jobs, raising, planned_end_s, start_s, now_s)
+        if is_raised:
+            due_s = _promise_anew(queue, book, now_s)
+        elif is_early:
             due_s = _compress(queue, book, now_s, due_s)
-        n_events += is_early or someone_arrives(jobs, n_arrived, now_s)
+        n_events += is_early or (is_raised and somebody_waits) or someone_arrives(jobs, n_arrived, now_s)
         while someone_arrives(jobs, n_arrived, now_s):
             queue_up(queue, jobs, n_arrived)
-            due_s = min(due_s, _promise(queue, book, now_s))
+            due_s = min(due_s, _promise(queue, queue.last[0] - 1, book, now_s))
             n_arrived += 1
         if due_s == now_s:
-            due_s = _start_due(queue, ends, jobs, start_s, now_s)
+            due_s = _start_due(queue, ends, jobs, planned_end_s, start_s, now_s)
     return n_events

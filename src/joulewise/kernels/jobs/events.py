@@ -1,7 +1,7 @@
 """Parallel jobs over time: one event after another, each in the same steps.
 
-At one instant jobs end first, then nodes fail or come back, then jobs start for which nodes were held, then jobs
-become ready, and then, where it is time for that, waiting jobs are mapped.
+At one instant jobs end first, then plans that are outlived are raised and nodes fail or come back, then jobs start for
+which nodes were held, then jobs become ready, and then, where it is time for that, waiting jobs are mapped.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from joulewise.kernels.jobs.live_prices import adjust_job_prices, first_prices_o
 from joulewise.kernels.jobs.mapping import close_queue, map_in_order, open_queue, settle_queue
 from joulewise.kernels.jobs.outages import change_nodes, next_change, open_outages, renew_held
 from joulewise.kernels.jobs.preempt import preempt_for_newcomers
+from joulewise.kernels.jobs.raising import raised_end
 from joulewise.kernels.jobs.state import (
     ASSIGNED,
     EVENT,
@@ -61,29 +62,47 @@ def next_event(run, now_s):
 
 
 @shared
+def next_raise(run):
+    """When the first of the running jobs may outlive its plan and somebody waits; inf if no plans are raised."""
+    site, raise_s = run.site, np.inf
+    if run.raising.steps_s.size > 0 and n_waiting(run) + site.counts[HELD] > 0:
+        for at in range(site.running.size[0]):
+            raise_s = min(raise_s, site.book_end_s[site.running.items[at]])
+    return raise_s
+
+
+@shared
 def next_instant(run, now_s, is_stuck):
     """The next instant at which anything happens; inf if nothing will."""
     site, plan, outages = run.site, run.plan, run.outages
     end_s = -site.running.value[site.running.items[0]] if site.running.size[0] > 0 else np.inf
     change_s = min(min(end_s, next_start(site, plan)), min(next_ready(run), next_change(outages, site)))
+    change_s = min(change_s, next_raise(run))
     event_s = next_event(run, now_s)
     return change_s if is_stuck and change_s == np.inf else min(change_s, event_s)
 
 
 @shared
 def extend_overruns(run, now_s):
-    """Take jobs that run past their plan to end right after now."""
+    """Raise the plans of jobs that run past them or, without steps to do it by, take them to end right after now.
+
+    Returns whether there are any.
+    """
     facts, limits, ledger, book, site, plan = run.facts, run.limits, run.ledger, run.book, run.site, run.plan
-    after_s = np.nextafter(now_s, np.inf)
+    raising, after_s, any_late = run.raising, np.nextafter(now_s, np.inf), False
     for at in range(site.running.size[0]):
         i = site.running.items[at]
         if site.book_end_s[i] <= now_s:
-            options, option = facts.options, plan.option[i]
+            options, option, end_s = facts.options, plan.option[i], after_s
+            if raising.steps_s.size > 0:
+                end_s = raised_end(raising, i, site.book_end_s[i], plan.start_s[i] + raising.limit_s[option], now_s)
             take_nodes(
-                limits, book, options.cluster[option], options.nodes[option], limits.power_mw[option], now_s, after_s
+                limits, book, options.cluster[option], options.nodes[option], limits.power_mw[option], now_s, end_s
             )  # fmt: skip
-            use_energy(limits, ledger, limits.cost_w[option], site.book_end_s[i], after_s)
-            site.book_end_s[i] = after_s
+            use_energy(limits, ledger, limits.cost_w[option], site.book_end_s[i], end_s)
+            site.book_end_s[i] = end_s
+            any_late = True
+    return any_late
 
 
 @shared
@@ -133,7 +152,11 @@ def open_next(run, now_s, is_stuck, latest_s):
         for r in range(book.size.size):
             forget_before(book, r, now_s)
         end_jobs(run, now_s)
+        is_raised = run.raising.steps_s.size > 0 and extend_overruns(run, now_s)
         change_nodes(run, now_s, latest_s)
+        if is_raised:
+            renew_held(run, now_s, latest_s, True)
+            site.counts[FREED] = 0
         if rules.compresses and site.counts[FREED] > 0:
             renew_held(run, now_s, latest_s, False)
         site.counts[FREED] = 0

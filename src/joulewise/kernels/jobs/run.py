@@ -14,6 +14,7 @@ from joulewise.kernels.jobs.live_prices import JobPrices
 from joulewise.kernels.jobs.orders import Standings, Usage
 from joulewise.kernels.jobs.outages import Broken, NodeOutages
 from joulewise.kernels.jobs.pool import JobPool
+from joulewise.kernels.jobs.raising import Raising
 from joulewise.kernels.jobs.state import JobRules, JobSite
 from joulewise.kernels.jobs.timetable import Book
 from joulewise.kernels.records import record
@@ -41,6 +42,7 @@ class JobState(NamedTuple):
     standings: Standings
     outages: NodeOutages
     broken: Broken
+    raising: Raising
     prices: JobPrices
     priority: Any
     value: Any

@@ -28,7 +28,8 @@ class JobRules(NamedTuple):
 
     Mapping events are at multiples of `interval_s` or, infinite, at every change. Nodes are held ahead for this many
     jobs (`n_ahead`, below 0 for all), and kept if `is_permanent`; then jobs move forward (`compresses`) when another
-    ends early. `per_cycle` is by class of size: large, medium, small.
+    ends early. Where the planner `is_unaware`, jobs run longer than planned and nothing corrects that. `per_cycle` is
+    by class of size: large, medium, small.
     """
 
     rule: int
@@ -142,6 +143,7 @@ def begin(run, i):
     """Let a job that has nodes run."""
     facts, site, plan, usage = run.facts, run.site, run.plan, run.usage
     options, option = facts.options, plan.option[i]
+    run.raising.n_steps[i] = 0
     plan.end_s[i] = plan.start_s[i] + (options.time_s[option] - site.done_s[i] + site.again_s[i])
     plan.fate[i] = RAN
     site.running.value[i], site.running.completion_s[i] = -plan.end_s[i], 0.0

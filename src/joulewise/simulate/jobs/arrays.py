@@ -15,13 +15,14 @@ from joulewise.kernels.jobs.live_prices import JobPrices, new_job_prices
 from joulewise.kernels.jobs.orders import LARGE, MEDIUM, SMALL, Standings, Usage
 from joulewise.kernels.jobs.outages import Broken, NodeOutages, new_broken
 from joulewise.kernels.jobs.pinned import NO_PINS, Pins, new_pins
+from joulewise.kernels.jobs.raising import Raising
 from joulewise.kernels.jobs.state import JobRules
 from joulewise.kernels.jobs.timetable import Book, new_book, room_for
 from joulewise.kernels.live_prices import Gains
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.jobs import JobWorld
 from joulewise.policies.jobs.layout import job_facts
-from joulewise.simulate.jobs.scheduler import Scheduler
+from joulewise.simulate.jobs.scheduler import RAISING_STEPS_S, Scheduler
 
 PRICE_GAINS = Gains(idle=0.1)
 """How prices move: as for serial tasks, but more nodes stay free between jobs of many nodes that run ever so well."""
@@ -60,7 +61,7 @@ def rules_of(world: JobWorld, scheduler: Scheduler) -> JobRules:
 
 def _is_unaware(world: JobWorld, scheduler: Scheduler) -> bool:
     """Whether jobs outlive plans that nothing corrects: plans are then made again at every event."""
-    return scheduler.overrun == "unaware" and bool(overruns(world).any())
+    return scheduler.overrun == "unaware" and bool(outlived(world, scheduler).any())
 
 
 def greed_of(world: JobWorld, scheduler: Scheduler) -> GreedyRules:
@@ -85,9 +86,10 @@ def prices_of(world: JobWorld, scheduler: Scheduler) -> JobPrices:
     return new_job_prices(world.clusters.n_clusters, PRICE_GAINS, n_recorded, is_used=is_used)
 
 
-def overruns(world: JobWorld) -> Bools:
-    """Which options take longer than planned."""
-    return np.asarray(world.types.time_s > world.types.planned_s)
+def outlived(world: JobWorld, scheduler: Scheduler) -> Bools:
+    """Which options take longer than the scheduler plans with when they start."""
+    planned_s, time_s = seen_times(world, scheduler)
+    return np.asarray(time_s > planned_s)
 
 
 def killed(world: JobWorld, scheduler: Scheduler) -> Bools:
@@ -96,14 +98,17 @@ def killed(world: JobWorld, scheduler: Scheduler) -> Bools:
 
 
 def seen_times(world: JobWorld, scheduler: Scheduler) -> tuple[Floats, Floats]:
-    """What each option is planned to take, as the scheduler goes by it, and what it takes.
-
-    A plan that is too short is raised: to what the job takes or, where jobs are killed, to their limits.
-    """
-    types, kills = world.types, scheduler.overrun == "kill"
+    """What each option is planned to take when it starts, as the scheduler goes by it, and what it takes."""
+    types = world.types
     time_s = np.where(killed(world, scheduler), types.allowed_s, types.time_s)
-    is_raised = (time_s > types.planned_s) & (scheduler.overrun != "unaware")
-    return np.where(is_raised, types.allowed_s if kills else time_s, types.planned_s), time_s
+    planned_s = np.maximum(types.planned_s, time_s) if scheduler.overrun == "raise" else types.planned_s
+    return planned_s, time_s
+
+
+def raising_of(world: JobWorld, scheduler: Scheduler, limit_s: Floats, n_jobs: int) -> Raising:
+    """How plans are raised that are outlived, if any is; `limit_s` is of each option, or of each of so many jobs."""
+    raises = scheduler.overrun in ("kill", "steps") and outlived(world, scheduler).any()
+    return Raising(np.array(RAISING_STEPS_S if raises else ()), limit_s, np.zeros(n_jobs, np.int64))
 
 
 def seen_facts(world: JobWorld, scheduler: Scheduler) -> tuple[JobFacts, Ints]:

@@ -9,18 +9,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from joulewise.kernels.jobs import backfill as kernels
+from joulewise.kernels.jobs.raising import Raising
 from joulewise.kernels.jobs.rigid import Rigid, empty_queue, no_ends
 from joulewise.kernels.jobs.timetable import new_book, room_for
 from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.jobs import NO_JOB, Fate, JobAllocation, JobWorld
 from joulewise.policies.jobs.policy import ALL_JOBS
-from joulewise.simulate.jobs.arrays import killed, seen_times
+from joulewise.simulate.jobs.arrays import killed, raising_of, seen_times
 from joulewise.simulate.jobs.scheduler import Scheduler
 
 _easy: Any = kernels.easy
 _conservative: Any = kernels.conservative
 
 _NO_JOBS = Rigid(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int64))
+_NEVER_RAISED = Raising(np.empty(0), np.empty(0), np.empty(0, np.int64))
 
 
 class Backfilled(NamedTuple):
@@ -71,7 +73,8 @@ def backfill(world: JobWorld, scheduler: Scheduler) -> Backfilled:
     """Let a scheduler that this is made for (see can_backfill_fast) work through the world's jobs.
 
     EASY finds the reservation of the first in the queue again at every event; conservative moves all reservations
-    forward in turn, in order of arrival, whenever a job ends before its planned end.
+    forward in turn, in order of arrival, whenever a job ends before its planned end, and finds all of them again
+    whenever a job outlives its plan.
     """
     types, work = world.types, world.jobs.work
     fits = np.diff(types.first)[work.task_type] > 0
@@ -80,26 +83,28 @@ def backfill(world: JobWorld, scheduler: Scheduler) -> Backfilled:
     jobs = Rigid(work.arrival_s[fits], time_s[option], planned_s[option], types.nodes[option].astype(np.int64))
     run = _run_easy if scheduler.n_reservations == 1 else _run_conservative
     n_nodes = int(world.clusters.n_nodes[0])
-    run(_NO_JOBS, n_nodes)  # compiles, or loads what was compiled
+    run(_NO_JOBS, _NEVER_RAISED, n_nodes)  # compiles, or loads what was compiled
+    raising = raising_of(world, scheduler, types.allowed_s[option], option.size)
     began = time.perf_counter()
-    start_s, n_events = run(jobs, n_nodes)
+    start_s, n_events = run(jobs, raising, n_nodes)
     mapping_s = time.perf_counter() - began
     is_killed = killed(world, scheduler)[option]
     return Backfilled(_allocation(world, fits, option, start_s, start_s + jobs.time_s, is_killed), n_events, mapping_s)
 
 
-def _run_easy(jobs: Rigid, n_nodes: int) -> tuple[Floats, int]:
+def _run_easy(jobs: Rigid, raising: Raising, n_nodes: int) -> tuple[Floats, int]:
     """When the jobs start, and the number of events."""
     n, start_s = jobs.nodes.size, np.empty(jobs.nodes.size)
     room = min(n, n_nodes)
-    return start_s, int(_easy(jobs, n_nodes, no_ends(room), kernels.no_planned_ends(room), empty_queue(n), start_s))
+    planned = kernels.no_planned_ends(room, n)
+    return start_s, int(_easy(jobs, n_nodes, no_ends(room), planned, raising, empty_queue(n), start_s))
 
 
-def _run_conservative(jobs: Rigid, n_nodes: int) -> tuple[Floats, int]:
+def _run_conservative(jobs: Rigid, raising: Raising, n_nodes: int) -> tuple[Floats, int]:
     """When the jobs start, and the number of events."""
     n, start_s = jobs.nodes.size, np.empty(jobs.nodes.size)
-    book = new_book(np.array([n_nodes]), room_for(n))
-    return start_s, int(_conservative(jobs, book, no_ends(min(n, n_nodes)), empty_queue(n), start_s))
+    book, ends = new_book(np.array([n_nodes]), room_for(n)), no_ends(min(n, n_nodes))
+    return start_s, int(_conservative(jobs, book, ends, raising, np.empty(n), empty_queue(n), start_s))
 
 
 def _allocation(

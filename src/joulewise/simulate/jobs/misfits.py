@@ -12,7 +12,7 @@ from joulewise.model.jobs import JobWorld
 from joulewise.policies.jobs.compile import compiled_objective, compiled_order, looks_at_energy
 from joulewise.policies.jobs.layout import job_facts
 from joulewise.policies.jobs.limits import advice_to_end, job_limits
-from joulewise.simulate.jobs.arrays import most_pins, overruns
+from joulewise.simulate.jobs.arrays import most_pins, outlived
 from joulewise.simulate.jobs.scheduler import Scheduler
 from joulewise.simulate.jobs.site import site_misfits
 
@@ -37,6 +37,8 @@ def job_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
         found = "found 'unaware' in a world with limits of energy or power, or planned outages"
         allowed = "these are kept by planned times, which must then hold"
         yield Problem("scheduler.overrun", found, allowed, 'use "raise" or "kill"')
+    elif outlived(world, scheduler).any():
+        yield from _outlived_problems(world, scheduler)
     if scheduler.preempts and math.isfinite(supply.budget_j):
         found, allowed = "found a budget of energy", "suspended jobs use more than was granted to them"
         yield Problem("scheduler.preempts", found, allowed, "leave preempts out, or the budget")
@@ -47,6 +49,22 @@ def job_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
             yield Problem("scheduler.standing", f"found the queue {name!r}", f"the jobs' queues are: {queues}")
 
 
+def _outlived_problems(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
+    """What only plans can keep that hold, where jobs outlive them; a cap that never changes needs no plans."""
+    supply, found = world.supply, f"found {scheduler.overrun!r}, and jobs that run longer than planned"
+    changes = supply.cap_w is not None and supply.cap_w.size > 1
+    if math.isfinite(supply.budget_j) or changes or world.outages.is_planned.any():
+        allowed = "budgets of energy, caps by the hour and planned outages are kept by planned times, which must hold"
+        yield Problem("scheduler.overrun", found, allowed, _PLAN_BETTER)
+    if scheduler.preempts:
+        yield Problem(
+            "scheduler.preempts", found, "plans must hold where jobs are suspended", f"leave it out, or {_PLAN_BETTER}"
+        )
+
+
+_PLAN_BETTER = 'use overrun = "raise", or plans that hold, such as planned = "requested" with overrun = "kill"'
+
+
 def _pin_problems(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
     """What named nodes do not know: nodes that are out, jobs that outlive their plan, more than there is room for."""
     if scheduler.nodes == "counted":
@@ -54,8 +72,8 @@ def _pin_problems(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
     advice = 'use nodes = "counted"'
     if world.outages.n_outages:
         yield Problem("scheduler.nodes", "found 'pinned' in a world with outages", "these do not name nodes", advice)
-    if scheduler.overrun == "unaware" and overruns(world).any():
-        found = "found 'pinned' with overrun 'unaware' and jobs that run longer than planned"
+    if outlived(world, scheduler).any():
+        found = f"found 'pinned' with overrun {scheduler.overrun!r} and jobs that run longer than planned"
         yield Problem("scheduler.nodes", found, "what is pinned must be free when its time comes", advice)
     n_pins = most_pins(world, job_facts(world))
     if n_pins > MOST_PINS:

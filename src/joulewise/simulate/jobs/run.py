@@ -92,6 +92,7 @@ class JobEngine:
         self.world, self.policy = world, scheduler.policy
         self.rng = generator(seed, "jobs.policy", trial, scheduler.policy.name)
         facts, self.numbers = job_arrays.seen_facts(world, scheduler)
+        raising = job_arrays.raising_of(world, scheduler, world.types.allowed_s[self.numbers], world.n_jobs)
         self.is_killed = job_arrays.killed(world, scheduler)
         limits = job_limits(
             world, facts, scheduler.energy_filter, scheduler.leniency, follows_tariff=scheduler.follows_tariff
@@ -104,7 +105,7 @@ class JobEngine:
             new_job_ledger(limits), *job_arrays.books_of(world, scheduler, facts, limits, until_s),
             new_site(facts.after), self.plan, self.pool, job_arrays.usage_of(world, scheduler),
             job_arrays.standings_of(world, scheduler, facts), job_arrays.outages_of(world), self.broken,
-            self.prices, compiled_order(scheduler.order or BY_ARRIVAL),
+            raising, self.prices, compiled_order(scheduler.order or BY_ARRIVAL),
             compiled_objective(scheduler.policy.objective or UTILITY),
             draws_of(generator(seed, "jobs", trial, scheduler.policy.name)), until_s,
         )  # fmt: skip

@@ -17,10 +17,17 @@ DAY_S = 86_400.0
 LENIENCY = 1.0
 """Fair shares that the energy filter allows unless asked otherwise."""
 
+_MINUTE_S, _HOUR_S = 60.0, 3_600.0
+RAISING_STEPS_S = (
+    *(minutes * _MINUTE_S for minutes in (1, 5, 15, 30)),
+    *(hours * _HOUR_S for hours in (1, 2, 5, 10, 20, 50, 100)),
+)
+"""By how much a plan is raised each time that its job outlives it (Tsafrir, Etsion and Feitelson 2007)."""
+
 ReservationsFor: TypeAlias = Literal["none", "first", "all"] | int
 DroppingBy: TypeAlias = Literal["task", "option"]
 EnergyFilter: TypeAlias = Literal["none", "per-task", "per-resource"]
-Overrun: TypeAlias = Literal["raise", "kill", "unaware"]
+Overrun: TypeAlias = Literal["raise", "steps", "kill", "unaware"]
 ClusterTies: TypeAlias = Literal["lowest", "fastest"]
 Nodes: TypeAlias = Literal["counted", "pinned"]
 
@@ -52,10 +59,11 @@ class Scheduler:
     taken. The `energy_filter` removes options by a fair share of energy, of each job or of each core-second, times
     `leniency`, which may be "adaptive"; with `follows_tariff` an hour's energy counts by its cost over the mean.
 
-    **Plans and truth.** A job that runs longer than planned: its plan is raised before it starts ("raise"), it is
-    killed at its limit ("kill"), to which a shorter plan is raised, or the planner takes it to end right away ever
-    again ("unaware"). With `preempts`, a job that comes and cannot start may suspend running jobs where that earns
-    more: they write a checkpoint for `checkpoint_s`, and go on later for `restart_s` longer.
+    **Plans and truth.** A job that runs longer than planned: its plan is raised to what it takes before it starts
+    ("raise"); it is raised by the next of `RAISING_STEPS_S` whenever it is outlived, though not beyond the job's limit
+    before that is outlived too ("steps"); the same, and the job is killed at its limit ("kill"); or the planner takes
+    it to end right away ever again ("unaware"). With `preempts`, a job that comes and cannot start may suspend running
+    jobs where that earns more: they write a checkpoint for `checkpoint_s`, and go on later for `restart_s` longer.
 
     **Queues and priorities.** Jobs are large, medium or small by their mean core-seconds as a share of the largest
     type's, split at `queue_thresholds`; each turn takes `per_cycle` of large, medium and small ones. `weights` are

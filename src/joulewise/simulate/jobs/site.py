@@ -87,6 +87,13 @@ def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
         "nodes": scheduler.nodes != "counted",
     }
     yield from (Problem(f"scheduler.{name}", "found it", kept) for name, is_on in switches.items() if is_on)
+    if scheduler.overrun in ("kill", "steps") and job_arrays.outlived(world, scheduler).any():
+        found, allowed = (
+            f"found {scheduler.overrun!r}, and jobs that run longer than planned",
+            "plans are not raised here",
+        )
+        advice = 'use overrun = "raise" or "unaware", or planned = "requested" with overrun = "kill"'
+        yield Problem("scheduler.overrun", found, allowed, advice)
     if world.supply.is_limited:
         yield Problem("supply", "found a limit of energy or power", kept)
     if world.outages.n_outages:

@@ -188,7 +188,7 @@ class PricingKind(BagKind):
     template = PRICING_TEMPLATE
     tables = (FRONTS, MACHINES, COUNTS, SALES)
     proven = "seen.profit"
-    supply_keys = ("pue", "tariff", "tariff_column", "tariff_unit")
+    supply_keys = ("pue", "tariff", "tariff_column", "tariff_unit", "begins_at")
 
     def bound(self, decision: Part, _said: str) -> str:
         """It is that of prices of machine seconds, which belong to what energy costs."""

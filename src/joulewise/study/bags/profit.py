@@ -120,7 +120,7 @@ class ProfitKind(BagKind):
     columns = PROFIT_COLUMNS
     template = PROFIT_TEMPLATE
     has_best = False
-    supply_keys = ("power_cap_w", "pue", "tariff", "tariff_column", "tariff_unit")
+    supply_keys = ("power_cap_w", "pue", "tariff", "tariff_column", "tariff_unit", "begins_at")
 
     def check_world(self, world: BagWorld, sought: Sequence[ProfitParameters]) -> None:
         """InputError when one of the markets is none, or its power cap leaves nothing to compute with."""

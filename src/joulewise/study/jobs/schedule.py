@@ -26,11 +26,11 @@ from joulewise.study.jobs.sources import (
 )
 from joulewise.study.jobs.template import JOBS_TEMPLATE
 from joulewise.study.jobs.warnings import (
-    hours_of_logs,
     jobs_that_never_start,
     processors_that_differ,
     resources_not_replayed,
     rules_without_jobs,
+    times_of_tables,
 )
 from joulewise.study.jobs.worlds import Scene, build_scene
 from joulewise.study.kinds.case import Candidates, Case, Outcome
@@ -69,6 +69,7 @@ _JUDGE_S = 2e-5
 """What it takes to judge a job."""
 _INTERVAL_S = 60.0
 _LOG, _CAPS = "workload.trace", "supply.power_cap_by_hour"
+_TABLES = (_CAPS, "supply.tariff", "system.outages")
 
 
 class JobsKind(Kind):
@@ -114,7 +115,7 @@ class JobsKind(Kind):
                 yield from rules_without_jobs(scene)
                 yield from processors_that_differ(parts, scene)
                 yield from resources_not_replayed(scene)
-                yield from hours_of_logs(parts, scene)
+                yield from times_of_tables(parts, scene, draw)
 
     def draws(self, decision: Part, folder: Path) -> bool:
         """Whether the policy draws clusters, or may draw what it likes."""
@@ -196,6 +197,11 @@ class JobsKind(Kind):
                 "A log tells nothing of utility: it comes from rules (`joulewise list rules`), as do powers that are "
                 "not logged. Waits and slowdowns are of the jobs themselves."
             )
+            if any(runs[key].drop_nulls().len() for key in _TABLES if key in runs.columns):
+                yield (
+                    "Tables with dates are held against the clock of the log. Hours and seconds without dates count "
+                    "from the first submission."
+                )
         if most := _most(runs, "jobs_impossible"):
             fit, start = noun(most, "fits", "fit"), noun(most, "starts", "start")
             yield f"Up to {count(most, 'job')} of a run {fit} on no cluster, and never {start}."

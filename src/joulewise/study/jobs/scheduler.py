@@ -80,9 +80,9 @@ class SchedulerParameters:
     )
     overrun: Overrun = explained(
         Scheduler.overrun,
-        "a job that runs longer than planned: its plan is raised to what it takes before it starts; its plan is raised "
-        "to the time that it asked for, and it is killed at the end of that; or the planner keeps expecting it to end "
-        "at once",
+        "a job that runs longer than planned: its plan is raised to what it takes before it starts; it is raised step "
+        "by step (1, 5, 15, 30 min, 1, 2, 5, 10, 20, 50, 100 h) whenever it is outlived; the same, and the job is "
+        "killed when the time that it asked for is over; or the planner keeps expecting it to end at once",
     )
     preempts: bool = explained(
         Scheduler.preempts, "whether a job that comes and cannot start may suspend running jobs where that earns more"

@@ -110,15 +110,53 @@ _INSTEAD = {
 }
 
 
-def hours_of_logs(parts: WorldParts, scene: Scene) -> Iterator[Problem]:
-    """Values by the hour in the replay of a log: the clock of the log is not looked at."""
-    supply = scene.world.supply
-    by_hour = {"supply.power_cap_by_hour": supply.cap_w, "supply.tariff": supply.tariff}
-    for key, values in by_hour.items():
-        if parts.workload.source == TRACE and values is not None and values.size > 1:
-            found = f"found {count(values.size, 'hour')}, and jobs of a log"
-            allowed = "its first hour is that of the first job, whatever the clock of the log says"
-            yield Problem(key, found, allowed, "begin it with the hour in which that job was submitted")
+def times_of_tables(parts: WorldParts, scene: Scene, draw: Draw) -> Iterator[Problem]:
+    """Times in tables that have no dates, where the jobs have some, and dates that the jobs reach beyond."""
+    from joulewise.worlds.supply import read_hours
+
+    if parts.workload.source != TRACE:
+        return
+    parameters, clock = parts.supply.parameters, scene.clock
+    first = f", submitted {clock.told(clock.first_s)}" if clock.zero_s is not None else ""
+    last_s = float(scene.world.jobs.work.arrival_s[-1])
+    for key, hours in read_hours(parameters, draw.folder, clock).items():
+        if hours.begins_s is None and hours.values.size > 1:
+            found = f"found {count(hours.values.size, 'hour')} without dates, and jobs of a log"
+            yield Problem(f"supply.{key}", found, f"they count from the first job{first}", _DATED)
+        elif hours.ends_s is not None and clock.zero_s is not None and hours.values.size > 1:
+            short_s = last_s - (hours.ends_s - clock.zero_s)
+            if short_s > 0:
+                found = f"found hours that end {duration(short_s)} before the last job is submitted"
+                comes, again = f"the last job comes {clock.told(last_s)}", "its first hours count again from then on"
+                yield Problem(f"supply.{key}", found, comes, again)
+    yield from _outages_of_logs(parts, scene, draw, first)
+
+
+_DATED = 'give dates, in a column `timestamp` or `start` and `end`, such as "2026-01-31T13:00Z"'
+
+
+def _outages_of_logs(parts: WorldParts, scene: Scene, draw: Draw, first: str) -> Iterator[Problem]:
+    from joulewise.worlds.frames import read_table
+    from joulewise.worlds.jobs.node_outages import outage_times
+
+    name = parts.system.parameters.outages
+    if name is None:
+        return
+    table = read_table(name, draw.folder)
+    times = outage_times(table, scene.clock)
+    where, n = "system.outages", table.frame.height
+    if not times.is_dated:
+        found = f"found {count(n, 'outage')} without dates, and jobs of a log"
+        yield Problem(where, found, f"{noun(n, 'it counts', 'they count')} from the first job{first}", _DATED)
+        return
+    last_s = float(scene.world.jobs.work.arrival_s[-1])
+    for outside, what in (
+        (times.end_s <= 0, f"over when the simulation begins, {scene.clock.told(0.0)}"),
+        (times.start_s > last_s, f"later than the last job, submitted {scene.clock.told(last_s)}"),
+    ):
+        if n_outside := int(outside.sum()):
+            found = f"found {n_outside:,} of {count(n, 'outage')} {noun(n_outside, 'that is', 'that are')} {what}"
+            yield Problem(where, found, noun(n_outside, "it changes nothing", "they change nothing"))
 
 
 def _too_large(world: JobWorld, jobs: Counts, first: _Asked) -> Problem:

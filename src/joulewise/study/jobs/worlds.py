@@ -17,32 +17,44 @@ if TYPE_CHECKING:
     from joulewise.model import Supply
     from joulewise.model.clusters import ClusterSystem, TypeTraits
     from joulewise.model.jobs import Jobs, JobWorld
+    from joulewise.worlds.clock import Clock
     from joulewise.worlds.jobs.traces import Trace
 
 
 class Scene(NamedTuple):
-    """A world of parallel jobs, and what its sources tell besides: of job types, or of the log it was read from."""
+    """A world of parallel jobs, and what its sources tell besides: of job types, or of the log it was read from.
+
+    `clock` is that of the world, whose instant 0 is that of its log, or the beginning of an hour of dated tables.
+    """
 
     world: JobWorld
     traits: TypeTraits | None
     trace: Trace | None
+    clock: Clock
 
 
 def build_scene(parts: WorldParts, made: Any, draw: Draw) -> Scene:
     """The world of one trial, of the jobs on their clusters that its sources made; InputError when it is none."""
     from joulewise.model.jobs import JobWorld
+    from joulewise.worlds.clock import NO_CLOCK
     from joulewise.worlds.jobs.node_outages import last_failure_s, node_outages
+    from joulewise.worlds.series import lead_of
+    from joulewise.worlds.supply import clock_of, read_hours
 
     trace = made if parts.workload.source == TRACE else None
     found: ClusterSystem
     jobs: Jobs
     found, jobs = (made.system, made.jobs) if trace else made
-    supply = build_supply(parts.supply, draw)
+    clock = clock_of(parts.supply.parameters, trace.clock if trace else NO_CLOCK)
+    if trace:
+        lead_s = lead_of(read_hours(parts.supply.parameters, draw.folder, clock).values(), clock)
+        jobs, clock = jobs.later(lead_s), clock.begun_before(lead_s)
+    supply = build_supply(parts.supply, draw, clock)
     raise_if_any(_limit_problems(supply, found))
     until_s = last_failure_s(jobs.work.end_s, float(jobs.work.arrival_s[-1]))
-    outages = node_outages(parts.system.parameters, found.clusters, until_s, draw.seed, draw.trial, draw.folder)
-    site = trace.site if trace else None
-    return Scene(JobWorld(found.clusters, found.types, jobs, supply, outages, site), found.traits, trace)
+    asked, site = parts.system.parameters, trace.site if trace else None
+    outages = node_outages(asked, found.clusters, until_s, draw.seed, draw.trial, draw.folder, clock)
+    return Scene(JobWorld(found.clusters, found.types, jobs, supply, outages, site), found.traits, trace, clock)
 
 
 def _limit_problems(supply: Supply, system: ClusterSystem) -> Iterator[Problem]:

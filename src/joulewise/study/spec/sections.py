@@ -10,15 +10,16 @@ from joulewise.worlds.supply import SupplyParameters, read_supply
 
 if TYPE_CHECKING:
     from joulewise.model import Supply
+    from joulewise.worlds.clock import Clock
 
 
 def _supply(parameters: SupplyParameters, draw: Draw) -> Supply:
     return read_supply(parameters, draw.folder)
 
 
-def build_supply(supply: Part, draw: Draw) -> Supply:
-    """The supply that a section describes; InputError when it describes none."""
-    return _supply(supply.parameters, draw)
+def build_supply(supply: Part, draw: Draw, clock: Clock | None = None) -> Supply:
+    """The supply that a section describes, by the clock of its world or its own; InputError when it describes none."""
+    return read_supply(supply.parameters, draw.folder, clock)
 
 
 SUPPLY_SOURCE = Source(SUPPLY, "limits and costs of energy", SupplyParameters, _supply)

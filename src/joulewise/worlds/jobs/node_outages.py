@@ -7,22 +7,27 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
-from joulewise.model.arrays import Ints
+from joulewise.model.arrays import Floats, Ints
 from joulewise.model.clusters import Clusters
 from joulewise.model.jobs import NO_OUTAGES, NodeOutages
 from joulewise.rng import generator
+from joulewise.units import count, duration
+from joulewise.worlds.clock import NO_CLOCK, Clock, misfit, read_moments
 from joulewise.worlds.frames import InputColumn, InputTable, read_table
 from joulewise.worlds.outages import FailureParameters, draw_outages
 from joulewise.worlds.parameters import explained
 
 _CLUSTER = InputColumn("cluster", "", "name of the cluster; may be left out if there is one")
 _NODES = InputColumn("nodes", "", "how many of its nodes cannot be used", True)
-_START = InputColumn("start_s", "s", "instant from which on they cannot be used", True)
-_END = InputColumn("end_s", "s", "instant at which they can be used again", True)
+_START = InputColumn("start_s", "s", "from when on they cannot be used, counted from the first submission of a log")
+_END = InputColumn("end_s", "s", "when they can be used again")
+_FROM = InputColumn("start", "", 'in place of start_s: the same as an instant in ISO 8601, such as "2026-01-31T13:00Z"')
+_UNTIL = InputColumn("end", "", "in place of end_s, with start")
 _PLANNED = InputColumn(
     "planned",
     "",
@@ -30,7 +35,7 @@ _PLANNED = InputColumn(
     "empty",
 )
 
-OUTAGE_COLUMNS = (_CLUSTER, _NODES, _START, _END, _PLANNED)
+OUTAGE_COLUMNS = (_CLUSTER, _NODES, _START, _END, _FROM, _UNTIL, _PLANNED)
 
 _ANSWERS = ("false", "true")
 
@@ -45,14 +50,21 @@ class NodeOutageParameters(FailureParameters):
 
 
 def node_outages(
-    parameters: NodeOutageParameters, clusters: Clusters, end_s: float, seed: int, trial: int, folder: Path
+    parameters: NodeOutageParameters,
+    clusters: Clusters,
+    end_s: float,
+    seed: int,
+    trial: int,
+    folder: Path,
+    clock: Clock = NO_CLOCK,
 ) -> NodeOutages:
     """The outages of one trial by their start: those of the table, and failures of nodes that begin before `end_s`.
 
+    Dates are held against the clock. What is over by instant 0 is left out, and what goes on then begins there.
     Failures take only nodes that are not out already. InputError with every problem of the table, or if more nodes are
     planned to be out than there are.
     """
-    parts = [_read(parameters.outages, clusters, seed, trial, folder)] if parameters.outages else []
+    parts = [_read(parameters.outages, clusters, seed, trial, folder, clock)] if parameters.outages else []
     if parameters.mtbf_s is not None:
         parts.append(_failures(parameters, clusters, end_s, seed, trial))
     if not parts:
@@ -123,24 +135,72 @@ def _failures(p: FailureParameters, clusters: Clusters, end_s: float, seed: int,
     return NodeOutages(cluster, np.ones(n, np.int32), outages.start_s, outages.end_s, np.zeros(n, np.bool_), lot)
 
 
-def _read(name: str, clusters: Clusters, seed: int, trial: int, folder: Path) -> NodeOutages:
+class OutageTimes(NamedTuple):
+    """From when to when each row of a table is, from instant 0 of the world on, and whether the table has dates."""
+
+    start_s: Floats
+    end_s: Floats
+    is_dated: bool
+
+
+def outage_times(table: InputTable, clock: Clock) -> OutageTimes:
+    """The times of a table of outages by the clock of its world; what is wrong with them is noted in the table."""
+    is_dated = bool({_FROM.name, _UNTIL.name} & set(table.columns))
+    columns = (_FROM, _UNTIL) if is_dated else (_START, _END)
+    table.check_columns((_CLUSTER, _NODES, *(column._replace(required=True) for column in columns), _PLANNED))
+    if not is_dated:
+        start_s, end_s = (clock.first_s + table.quantity(column) for column in columns)
+        return OutageTimes(start_s, end_s, is_dated)
+    start_s, end_s = (_since_zero(table, column.name, clock) for column in columns)
+    return OutageTimes(start_s, end_s, is_dated)
+
+
+def _since_zero(table: InputTable, column: str, clock: Clock) -> Floats:
+    """The instants in a column, from instant 0 of the world on; NaN, and a report, where there are none."""
+    none = np.full(table.frame.height, np.nan)
+    moments = read_moments(table, column, clock.zone) if column in table.columns else None
+    if moments is None:
+        return none
+    problem = misfit(clock, table.where(column=column), float(moments.at_s[0]), is_local=moments.is_local)
+    if problem is not None:
+        table.problems.append(problem)
+        return none
+    assert clock.zero_s is not None
+    return np.asarray(moments.at_s - clock.zero_s)
+
+
+def _read(name: str, clusters: Clusters, seed: int, trial: int, folder: Path, clock: Clock) -> NodeOutages:
     table = read_table(name, folder)
-    table.check_columns(OUTAGE_COLUMNS)
+    start_s, end_s, is_dated = outage_times(table, clock)
     n = table.frame.height
     cluster = _cluster(table, clusters)
-    nodes, start_s, end_s = (table.quantity(column) for column in (_NODES, _START, _END))
+    nodes = table.quantity(_NODES)
     is_planned = np.ones(n, np.bool_)
     if _PLANNED.name in table.columns:
         is_planned = table.codes(_PLANNED.name, _ANSWERS, "answer", default=1) == 1
     table.report_rows(_NODES.name, ~((nodes >= 1) & (nodes == np.floor(nodes))), "must be a whole number above 0")
     too_many = (cluster >= 0) & (nodes > clusters.n_nodes[cluster])
     table.report_rows(_NODES.name, too_many, "must be at most the nodes that the cluster has")
-    table.report_rows(_END.name, ~(end_s > start_s), f"must be after {_START.name}")
+    begin, end = (_FROM, _UNTIL) if is_dated else (_START, _END)
+    is_known = np.isfinite(start_s) & np.isfinite(end_s) if is_dated else np.ones(n, np.bool_)
+    table.report_rows(end.name, is_known & ~(end_s > start_s), f"must be after {begin.name}")
+    if is_dated and not table.problems and not (end_s > 0).any():
+        found = f"found {count(n, 'outage')}, the last of which is over {duration(float(-end_s.max()))} before"
+        table.add(found, f"must reach {clock.told(0.0)}, with which the simulation begins", column=end.name)
     raise_if_any(table.problems)
     lot = generator(seed, trial, "system.outages", "listed").random(n)
     outages = NodeOutages(cluster, nodes.astype(np.int32), start_s, end_s, is_planned, lot)
+    if is_dated:
+        outages = _from_zero(outages)
     raise_if_any(_too_many(table, clusters, outages))
     return outages
+
+
+def _from_zero(outages: NodeOutages) -> NodeOutages:
+    """What is left of the outages from instant 0 on."""
+    goes_on = outages.end_s > 0
+    rows = {name: getattr(outages, name)[goes_on] for name in _NAMES}
+    return NodeOutages(**{**rows, "start_s": np.maximum(rows["start_s"], 0.0)})
 
 
 def _cluster(table: InputTable, clusters: Clusters) -> Ints:

@@ -63,7 +63,7 @@ class RuledJobs:
         shapes = [_shape(self.rules[number].given) for number in used]
         holds = np.array([_hold(rule.given) for rule in self.rules])[of_hold]
         scale = np.array([_most(rule.given) for rule in self.rules])[of_worth]
-        hold_s = holds[:, 0] + holds[:, 1] * self.jobs.requested_s
+        hold_s = holds[:, 0] + holds[:, 1] * self.jobs.logged_requests_s
         return Worth(UtilityShapes.of(shapes), shape.astype(np.int32), scale, hold_s, self._tags(of_worth))
 
     def may_run(self) -> Bools:
@@ -119,8 +119,8 @@ def _holds(jobs: TraceJobs, rule: Rule) -> Bools:
 
 def _amounts(jobs: TraceJobs, key: str) -> Floats:
     """What a condition compares: processors, requested times, or the share of jobs that have no more of something."""
-    plain = {"cores": jobs.cores.astype(np.float64), "requested": jobs.requested_s}
-    plain["work"] = jobs.cores * jobs.requested_s
+    plain = {"cores": jobs.cores.astype(np.float64), "requested": jobs.logged_requests_s}
+    plain["work"] = jobs.cores * jobs.logged_requests_s
     values = plain[key.removesuffix("_share")]
     if not key.endswith("_share"):
         return values

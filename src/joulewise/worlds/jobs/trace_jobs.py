@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from statistics import fmean
 from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from joulewise.errors import Problem
+from joulewise.errors import Problem, as_written
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.jobs import NO_JOB, Label
 from joulewise.worlds.jobs.logs import READING, LogAbout, Part
@@ -20,10 +24,9 @@ LABELS = ("user", "group", "queue", "partition")
 """What the jobs of a trace are labelled with, where its log tells."""
 
 COLUMNS = (
-    "job_id", "submit_s", "eligible_s", "wait_s", "run_s", "requested_s", "cores", "requested_cores",
-    "nodes", "requested_nodes", "requested_memory_kb", "gpus", "requested_gpus", "gpu_kind", "requested_gpu_kind",
-    "licences", "features", "energy_j", *LABELS, "cluster",
-    "reservation", "after_job", "think_s",
+    "job_id", "submit_s", "eligible_s", "wait_s", "run_s", "requested_s", "cores", "requested_cores", "nodes",
+    "requested_nodes", "requested_memory_kb", "gpus", "requested_gpus", "gpu_kind", "requested_gpu_kind", "licences",
+    "features", "energy_j", *LABELS, "cluster", "application", "reservation", "after_job", "think_s",
 )  # fmt: skip
 """The columns of a trace that are replayed."""
 
@@ -56,10 +59,21 @@ class TraceConventions:
         "replay",
         "jobs that follow another: submitted its think time after its end, not before they were; or when they were",
     )
-    planned: Literal["requested", "true", "recent"] = explained(
+    planned: Literal["requested", "true", "recent", "quantile"] = explained(
         "requested",
-        "what a planner takes for the time of a job: as requested, as it ran, or the mean of the last two jobs of the "
-        "same user that had ended, at most what was requested",
+        "what a planner takes for the time of a job: as requested; as it ran; the mean of the last two jobs of the "
+        "same user that had ended; or a quantile of the last ones of the same user and program, both at most what was "
+        "requested",
+    )
+    planned_quantile: float = explained(
+        0.9, "quantile: how many of the earlier jobs must have run no longer, as a share of them", late=True
+    )
+    planned_jobs: int = explained(20, "quantile: how many earlier jobs are looked at, at most", late=True)
+    requested_scale: float = explained(
+        1.0,
+        "how much of what jobs requested beyond their run time they request here: 0.5 half of it, 0 none of it, 2 "
+        "twice as much; those that ran longer than requested keep their requests",
+        late=True,
     )
     from_s: float = explained(0.0, "replay jobs submitted this long after the first one of the log, or later")
     span_s: float | None = explained(None, "replay jobs submitted within this time; left out: to the end of the log")
@@ -120,14 +134,27 @@ class TraceJobs(NamedTuple):
     cores: Counts
     log: pl.DataFrame
 
+    @property
+    def logged_requests_s(self) -> Floats:
+        """How long each might have run as the log has it, whatever it requests here."""
+        return self.log["requested_s"].to_numpy().astype(np.float64)
+
 
 def convention_problems(p: TraceConventions) -> Iterator[Problem]:
     """What is wrong with the part of the log that is asked for."""
     rules = (
         ("from_s", 0 <= p.from_s < np.inf, "must be 0 s or more"),
         ("span_s", p.span_s is None or 0 < p.span_s < np.inf, "must be above 0 s"),
+        ("planned_quantile", 0 < p.planned_quantile <= 1, "must be above 0, and 1 at most"),
+        ("planned_jobs", p.planned_jobs >= FEWEST, f"must be {FEWEST} or more"),
+        ("requested_scale", 0 <= p.requested_scale < np.inf, "must be 0 or more"),
     )
     yield from broken_rules("workload", p, rules)
+    for name in ("planned_quantile", "planned_jobs"):
+        if p.planned != "quantile" and getattr(p, name) != getattr(TraceConventions, name):
+            found = f'found {as_written(getattr(p, name))} with planned = "{p.planned}"'
+            advice = "leave one of the two out, or set them in variants"
+            yield Problem(f"workload.{name}", found, 'is for planned = "quantile"', advice)
 
 
 def findings_of_reading(table: TraceTable) -> list[TraceFinding]:
@@ -156,9 +183,8 @@ def jobs_to_replay(table: TraceTable, p: TraceConventions) -> tuple[TraceJobs | 
     counts = log.select(is_odd.sum().alias(key) for key, (is_odd, *_) in NOT_REPLAYED.items()).row(0, named=True)
     for key, (_, reason, done) in NOT_REPLAYED.items():
         _note(findings, key, counts[key], reason, done, "lost")
-    planned_s = {"requested": requested_s, "true": run_s}.get(p.planned)
-    if planned_s is None:
-        planned_s = recent_times(log, run_s, requested_s)
+    requested_s = run_s + np.where(run_s < requested_s, p.requested_scale, 1.0) * (requested_s - run_s)
+    planned_s = planned_times(log, run_s, requested_s, p)
     jobs = TraceJobs(submit_s - submit_s[0], run_s, requested_s, planned_s, log["needed"].to_numpy(), log)
     return jobs, findings
 
@@ -191,26 +217,73 @@ def dependencies_of(jobs: TraceJobs, fits: Bools, findings: list[TraceFinding]) 
     return after, np.where(after == NO_JOB, 0.0, log["think_s"].fill_null(0).to_numpy())
 
 
-def recent_times(log: pl.DataFrame, run_s: Floats, requested_s: Floats) -> Floats:
-    """The mean run time of the last two jobs of the same user that had ended, at most what was requested.
+FEWEST = 2
+"""So few ended jobs of somebody tell how long the next one takes."""
 
-    A user with fewer than two of them is taken at the request. When a job ended is what the log says.
+
+def _predicted_times(
+    log: pl.DataFrame,
+    run_s: Floats,
+    limit_s: Floats,
+    alike: Sequence[Ints],
+    n_last: int,
+    predict: Callable[[Sequence[float]], float],
+) -> Floats:
+    """What is predicted from the run times of the last jobs like each one that had ended when it was submitted.
+
+    `alike` tells by their numbers which jobs are alike, narrowly first; jobs with a number below 0 are like no other.
+    The first of them by which `FEWEST` have ended counts, and of these the `n_last` that ended last, the latest at the
+    end. Where there is none, and where more is predicted, the limit is taken. When jobs ended is what the log says.
     """
-    users = _label(log["user"]).codes
     submit_s = log["submit_s"].to_numpy()
     end_s = submit_s + log["wait_s"].fill_null(0).to_numpy() + run_s
     by_end = np.argsort(end_s, kind="stable").tolist()
-    last: dict[int, tuple[float, float | None]] = {}
-    planned_s, n_ended = requested_s.copy(), 0
-    for job, (user, at_s) in enumerate(zip(users.tolist(), submit_s.tolist(), strict=True)):
+    last: list[dict[int, deque[float]]] = [defaultdict(partial(deque, maxlen=n_last)) for _ in alike]
+    numbers = [codes.tolist() for codes in alike]
+    predicted_s, n_ended = limit_s.copy(), 0
+    for job, at_s in enumerate(submit_s.tolist()):
         while n_ended < len(by_end) and end_s[by_end[n_ended]] <= at_s:
             ended = by_end[n_ended]
-            last[int(users[ended])] = (float(run_s[ended]), last.get(int(users[ended]), (None, None))[0])
+            for ran, codes in zip(last, numbers, strict=True):
+                ran[codes[ended]].append(float(run_s[ended]))
             n_ended += 1
-        newest, before = last.get(user, (0.0, None))
-        if before is not None and user >= 0:
-            planned_s[job] = min(requested_s[job], np.ceil((newest + before) / 2))
-    return planned_s
+        for ran, codes in zip(last, numbers, strict=True):
+            if codes[job] >= 0 and len(times_s := ran[codes[job]]) >= FEWEST:
+                predicted_s[job] = min(limit_s[job], np.ceil(predict(times_s)))
+                break
+    return predicted_s
+
+
+def _recent_times(log: pl.DataFrame, run_s: Floats, limit_s: Floats, _p: TraceConventions) -> Floats:
+    """The mean run time of the last two jobs of the same user (Tsafrir, Etsion and Feitelson 2007)."""
+    return _predicted_times(log, run_s, limit_s, [_label(log["user"]).codes], FEWEST, fmean)
+
+
+def _quantile_times(log: pl.DataFrame, run_s: Floats, limit_s: Floats, p: TraceConventions) -> Floats:
+    """The shortest of the last run times of the same user and program, or user, than which enough are no longer."""
+    user, program = (_label(log[name]).codes for name in ("user", "application"))
+    both = np.where((user >= 0) & (program >= 0), user.astype(np.int64) * (program.max() + 1) + program, -1)
+
+    def predict(times_s: Sequence[float]) -> float:
+        return sorted(times_s)[math.ceil(p.planned_quantile * len(times_s) - _ROUNDING) - 1]
+
+    return _predicted_times(log, run_s, limit_s, [both, user], p.planned_jobs, predict)
+
+
+def planned_times(log: pl.DataFrame, run_s: Floats, limit_s: Floats, p: TraceConventions) -> Floats:
+    """What a planner takes for the time of each job, given what it ran and how long it may run."""
+    return _PLANS[p.planned](log, run_s, limit_s, p)
+
+
+_ROUNDING = 1e-9
+"""A share of a count that is so little above a whole number is that number."""
+
+_PLANS: dict[str, Callable[[pl.DataFrame, Floats, Floats, TraceConventions], Floats]] = {
+    "requested": lambda _log, _run_s, limit_s, _p: limit_s,
+    "true": lambda _log, run_s, _limit_s, _p: run_s,
+    "recent": _recent_times,
+    "quantile": _quantile_times,
+}
 
 
 def processors_of(about: LogAbout, p: TraceConventions) -> Processors:

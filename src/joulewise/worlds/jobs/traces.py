@@ -18,12 +18,14 @@ from joulewise.model.clusters import Clusters, ClusterSystem, JobTypes
 from joulewise.model.jobs import Jobs
 from joulewise.model.site import Site
 from joulewise.units import count
+from joulewise.worlds.clock import ZONES, Clock, zone_named
 from joulewise.worlds.jobs.logs import LogAbout
 from joulewise.worlds.jobs.ruled import RuledJobs
 from joulewise.worlds.jobs.rules import read_rules
 from joulewise.worlds.jobs.sites.demands import demands_on
 from joulewise.worlds.jobs.sites.ground import clusters_of, not_replayed, site_of, with_partitions
 from joulewise.worlds.jobs.sites.site import Site as SiteTables
+from joulewise.worlds.jobs.trace_clock import clock_of_log, with_zone
 from joulewise.worlds.jobs.trace_files import TraceTable, read_trace_table
 from joulewise.worlds.jobs.trace_jobs import (
     ASKED_OF_NODES,
@@ -73,6 +75,12 @@ class TraceParameters(TraceConventions):
     start_s: float = explained(0.0, "completions after this instant count")
     end_s: float | None = explained(None, "completions up to this instant count; there is no end if left out")
     prorated: bool = explained(False, "runs count by the share of them in the counted window")
+    timezone: str | None = explained(
+        None,
+        'where the log is from, such as "Europe/Berlin": of its times, if they are local, and of instants of tables '
+        "without a zone; left out: as the log says",
+        late=True,
+    )
 
     def __post_init__(self) -> None:
         raise_if_any((*convention_problems(self), *_problems(self)))
@@ -91,6 +99,7 @@ class Trace(NamedTuple):
     cores: Counts
     about: LogAbout
     findings: tuple[TraceFinding, ...]
+    clock: Clock
     logged_wait_s: Floats
     site: Site | None = None
 
@@ -110,6 +119,10 @@ def load_trace(p: TraceParameters, system: ClusterSystem | SiteTables | None = N
     """What `read_trace` gives, with what the log calls its jobs and everything that was odd in it."""
     table = read_trace_table(p.trace, folder, COLUMNS)
     findings = findings_of_reading(table)
+    zone = None if p.timezone is None else zone_named(p.timezone)
+    if zone is not None:
+        table, put_right = with_zone(table, zone)
+        findings += put_right
     jobs, more = jobs_to_replay(table, p)
     table = replace(table, jobs=table.jobs.clear())  # two copies of a long log would be in memory
     if jobs is None:
@@ -138,10 +151,10 @@ def load_trace(p: TraceParameters, system: ClusterSystem | SiteTables | None = N
     after, think_s = followed or (None, None)
     made = Jobs(_work(ruled, p), after, think_s, labels_of(jobs.log), demands)
     replayed = ClusterSystem(clusters, types)
+    clock = clock_of_log(table.about, jobs.log["submit_s"][0], zone)
     waits_s = jobs.log["wait_s"].cast(pl.Float64).fill_null(math.nan).to_numpy()
-    return Trace(
-        replayed, made, jobs.log["job_id"], jobs.requested_s, jobs.cores, table.about, tuple(findings), waits_s, site
-    )
+    told = (jobs.log["job_id"], jobs.requested_s, jobs.cores, table.about, tuple(findings), clock, waits_s)
+    return Trace(replayed, made, *told, site)
 
 
 def _clusters(
@@ -182,6 +195,7 @@ def _problems(p: TraceParameters) -> Iterator[Problem]:
         ),
         ("machine_processors", p.machine_processors is None or p.machine_processors >= 1, at_least_1),
         ("machine_nodes", p.machine_nodes is None or p.machine_nodes >= 1, at_least_1),
+        ("timezone", p.timezone is None or zone_named(p.timezone) is not None, ZONES),
         ("start_s", 0 <= p.start_s < math.inf, "must be 0 s or later"),
         ("end_s", p.end_s is None or p.end_s > p.start_s, f"must be after the start, {p.start_s:g} s"),
     )
