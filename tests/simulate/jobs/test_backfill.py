@@ -51,9 +51,9 @@ def twin_jobs(world: JobWorld, overrun: Overrun) -> twins.Jobs:
     types = world.types
     planned_s = np.maximum(types.planned_s, types.time_s) if overrun == "raise" else types.planned_s
     time_s = np.minimum(types.allowed_s, types.time_s) if overrun == "kill" else types.time_s
-    columns = (world.jobs.work.arrival_s, time_s, planned_s, types.nodes)
+    arrival_s = world.jobs.work.arrival_s
     limit_s = types.allowed_s.tolist() if overrun in ("steps", "kill") else None
-    return twins.Jobs(*(column.tolist() for column in columns), limit_s=limit_s)
+    return twins.Jobs(arrival_s.tolist(), time_s.tolist(), planned_s.tolist(), types.nodes.tolist(), limit_s)
 
 
 def limited(world: JobWorld, more_s: float) -> JobWorld:
