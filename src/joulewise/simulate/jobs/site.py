@@ -85,6 +85,7 @@ def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
         "energy_filter": scheduler.energy_filter != "none",
         "preempts": scheduler.preempts,
         "nodes": scheduler.nodes != "counted",
+        "commitment": scheduler.commitment == "reservations",
     }
     yield from (Problem(f"scheduler.{name}", "found it", kept) for name, is_on in switches.items() if is_on)
     if scheduler.overrun in ("kill", "steps") and job_arrays.outlived(world, scheduler).any():

@@ -16,7 +16,7 @@ from joulewise.worlds.jobs.clusters import ClusterParameters, generate_clusters
 from joulewise.worlds.jobs.lublin import LublinParameters, generate_lublin
 from joulewise.worlds.jobs.node_outages import NodeOutageParameters
 from joulewise.worlds.jobs.parallel_day import ParallelDayParameters, generate_parallel_day
-from joulewise.worlds.jobs.sites.site import Site as SiteTables
+from joulewise.worlds.jobs.sites.site import SiteTables
 from joulewise.worlds.jobs.sites.site_file import read_site
 from joulewise.worlds.jobs.tables import JobTable, check_jobs_table, read_jobs
 from joulewise.worlds.jobs.traces import TraceParameters, load_trace

@@ -24,7 +24,7 @@ from joulewise.worlds.jobs.ruled import RuledJobs
 from joulewise.worlds.jobs.rules import read_rules
 from joulewise.worlds.jobs.sites.demands import demands_on
 from joulewise.worlds.jobs.sites.ground import clusters_of, not_replayed, site_of, with_partitions
-from joulewise.worlds.jobs.sites.site import Site as SiteTables
+from joulewise.worlds.jobs.sites.site import SiteTables
 from joulewise.worlds.jobs.trace_clock import clock_of_log, with_zone
 from joulewise.worlds.jobs.trace_files import TraceTable, read_trace_table
 from joulewise.worlds.jobs.trace_jobs import (

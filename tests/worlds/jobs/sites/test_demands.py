@@ -11,8 +11,7 @@ from joulewise.model.site import ANY_NUMBER, Demands, Site
 from joulewise.worlds.jobs.logs import frame_of
 from joulewise.worlds.jobs.sites.demands import demands_on
 from joulewise.worlds.jobs.sites.ground import site_of, with_partitions
-from joulewise.worlds.jobs.sites.site import Licence, NodeGroup, Partition
-from joulewise.worlds.jobs.sites.site import Site as SiteTables
+from joulewise.worlds.jobs.sites.site import Licence, NodeGroup, Partition, SiteTables
 from joulewise.worlds.jobs.trace_jobs import Processors, TraceFinding, TraceJobs
 
 GIB = 1024

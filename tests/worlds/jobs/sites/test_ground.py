@@ -13,8 +13,8 @@ from joulewise.worlds.jobs.sites.site import (
     Partition,
     Qos,
     Reservation,
+    SiteTables,
 )
-from joulewise.worlds.jobs.sites.site import Site as SiteTables
 
 CPU = NodeGroup(name="cpu", count=10, cores=64, memory_mib=2000, weight=5)
 GPU = NodeGroup(name="gpu", count=2, cores=32, gpus={"a100": 4}, other={"nvme": 2})

@@ -10,8 +10,7 @@ import pytest
 
 from joulewise.model.site import ANY_NUMBER, Limits
 from joulewise.worlds.jobs.sites.limits import limits_of, too_much
-from joulewise.worlds.jobs.sites.site import NodeGroup, Partition, Qos
-from joulewise.worlds.jobs.sites.site import Site as SiteTables
+from joulewise.worlds.jobs.sites.site import NodeGroup, Partition, Qos, SiteTables
 
 NODES = (NodeGroup(name="gpu", count=2, cores=8, gpus={"a100": 4}),)
 LOG = pl.DataFrame(

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
-from joulewise.worlds.jobs.sites.site import NodeGroup, Partition, Site
+from joulewise.worlds.jobs.sites.site import NodeGroup, Partition, SiteTables
 from joulewise.worlds.jobs.sites.site_file import SECTIONS, parse_site, read_site, site_text
 from joulewise.worlds.jobs.sites.slurm_settings import SETTINGS
 from joulewise.worlds.jobs.sites.written import KINDS
@@ -89,7 +89,7 @@ def test_sites_that_are_written_are_read_again(
         for number, each in enumerate(partitions)
     ]
     slurm = {name: data.draw(VALUES[SETTINGS[name].kind]) for name in settings}
-    site = Site(name="a", nodes=tuple(nodes), partitions=tuple(kept), slurm=slurm)
+    site = SiteTables(name="a", nodes=tuple(nodes), partitions=tuple(kept), slurm=slurm)
     assert parse_site(site_text(site, ["said"], {("nodes", nodes[0].name): "n[1-2]"}), "site.toml") == site
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from joulewise.errors import Problem, raise_if_any
 from joulewise.units import count
 from joulewise.worlds.jobs.sites.imported import CHANGED, Findings, ImportedSite, tell_read
-from joulewise.worlds.jobs.sites.site import Site
+from joulewise.worlds.jobs.sites.site import SiteTables
 from joulewise.worlds.jobs.sites.slurm_nodes import NO_KIND, NodeKind, grouped
 
 HEADER = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
@@ -34,7 +34,7 @@ def site_of_node_list(text: str, file_name: str, name: str) -> ImportedSite:
         findings.problems.append(Problem(file_name, "there are no nodes", "must have a line for each node"))
     raise_if_any(findings.problems)
     groups = grouped(kinds, {}, lambda _, kind: kind.gpus[0][0] if kind.gpus else "cpu")
-    site = Site(name=name, nodes=tuple(each.group for each in groups))
+    site = SiteTables(name=name, nodes=tuple(each.group for each in groups))
     tell_read(site, findings)
     return ImportedSite(site, findings.rows(), {("nodes", each.group.name): each.nodes for each in groups})
 

@@ -18,7 +18,7 @@ from joulewise.worlds.jobs.sites.site import (
     Partition,
     Qos,
     Reservation,
-    Site,
+    SiteTables,
 )
 
 Place: TypeAlias = Callable[[Any, str], str]
@@ -28,7 +28,7 @@ _OF_ALL = (CORES, NODES, GPUS, MEMORY_MIB, "memory")
 _AMOUNTS = ("max", "max_per_user", "max_per_account", "max_per_job")
 
 
-def inconsistencies(site: Site, place: Place, broken: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
+def inconsistencies(site: SiteTables, place: Place, broken: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
     """Everything in a site that does not go together; each table for itself is as it must be.
 
     `broken` names, by section, tables that are not: they are no part of the site, and others may speak of them.
@@ -77,7 +77,7 @@ def _unknown(
             yield Problem(place(table, key), f"found {name!r}", f"must be the name of {what}", "there is none")
 
 
-def _of_things(site: Site, place: Place) -> Iterator[Problem]:
+def _of_things(site: SiteTables, place: Place) -> Iterator[Problem]:
     """Things that share a name, so that no limit could say which of them it means."""
     owners: dict[str, str] = dict.fromkeys(_OF_ALL, "what every site limits")
     things = [
@@ -135,7 +135,7 @@ def _of_reservation(reservation: Reservation, n_nodes: Mapping[str, int], place:
         yield Problem(place(reservation, "end"), f"found {end}", f"must be after its start, {start}")
 
 
-def _of_amounts(site: Site, place: Place) -> Iterator[Problem]:
+def _of_amounts(site: SiteTables, place: Place) -> Iterator[Problem]:
     """Limits on things that the site does not have."""
     of_nodes = (name for group in site.nodes for name in (*group.gpus, *group.other))
     things = dict.fromkeys((CORES, NODES, GPUS, MEMORY_MIB, *of_nodes, *(licence.name for licence in site.licences)))
@@ -154,7 +154,7 @@ def _of_preempting(all_qos: Sequence[Qos], place: Place) -> Iterator[Problem]:
         yield Problem(place(by_name[loop[0]], "preempts"), found, "jobs may not give way to each other in a circle")
 
 
-def _of_accounts(site: Site, names: Sequence[str], place: Place) -> Iterator[Problem]:
+def _of_accounts(site: SiteTables, names: Sequence[str], place: Place) -> Iterator[Problem]:
     users: tuple[Partition | Reservation, ...] = (*site.partitions, *site.reservations) if site.accounts else ()
     for each in users:
         yield from _unknown(each, "accounts", each.accounts, names, "an [[account]]", place)

@@ -12,8 +12,7 @@ import polars as pl
 from joulewise.model.site import ANY_NUMBER, Demands, Site
 from joulewise.worlds.jobs.sites.ground import OF_A_GPU, capped_cores, few
 from joulewise.worlds.jobs.sites.limits import JOBS, limits_of, too_much
-from joulewise.worlds.jobs.sites.site import CORES, GPUS, MEMORY_MIB, NODES, NodeGroup
-from joulewise.worlds.jobs.sites.site import Site as SiteTables
+from joulewise.worlds.jobs.sites.site import CORES, GPUS, MEMORY_MIB, NODES, NodeGroup, SiteTables
 from joulewise.worlds.jobs.sites.too_little import too_little
 from joulewise.worlds.jobs.trace_jobs import Processors, TraceFinding, TraceJobs
 

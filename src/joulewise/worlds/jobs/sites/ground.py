@@ -10,8 +10,17 @@ import numpy as np
 from joulewise.model.arrays import Counts
 from joulewise.model.clusters import Clusters
 from joulewise.model.site import ANY_NUMBER, Site
-from joulewise.worlds.jobs.sites.site import CORES, GPUS, MEMORY_MIB, Account, NodeGroup, Partition, Qos, Reservation
-from joulewise.worlds.jobs.sites.site import Site as SiteTables
+from joulewise.worlds.jobs.sites.site import (
+    CORES,
+    GPUS,
+    MEMORY_MIB,
+    Account,
+    NodeGroup,
+    Partition,
+    Qos,
+    Reservation,
+    SiteTables,
+)
 from joulewise.worlds.jobs.trace_jobs import TraceFinding
 
 OF_A_GPU = 1000

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 
 from joulewise.errors import Problem
 from joulewise.units import count
-from joulewise.worlds.jobs.sites.site import Site
+from joulewise.worlds.jobs.sites.site import SiteTables
 from joulewise.worlds.jobs.sites.written import RefusedError
 
 READ, CHANGED, GUESSED, LOST = "read", "changed", "guessed", "not modelled"
@@ -39,7 +39,7 @@ class SiteFinding(NamedTuple):
 class ImportedSite:
     """A site from its own files, and what became of all they say; `notes` are for its file, by section and name."""
 
-    site: Site
+    site: SiteTables
     findings: tuple[SiteFinding, ...]
     notes: Mapping[tuple[str, str], str]
 
@@ -76,7 +76,7 @@ class Findings:
         return tuple(sorted((*told, *lost), key=lambda row: FATES.index(row.fate)))
 
 
-def tell_read(site: Site, findings: Findings) -> None:
+def tell_read(site: SiteTables, findings: Findings) -> None:
     """Note what a site has."""
     n_nodes = sum(group.count for group in site.nodes)
     findings.tell(READ, count(n_nodes, "node"), _first([f"{group.count:,} {group.name}" for group in site.nodes]))

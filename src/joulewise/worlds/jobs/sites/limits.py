@@ -11,8 +11,7 @@ import polars as pl
 from joulewise.model.arrays import Counts
 from joulewise.model.site import ANY_NUMBER, Limits
 from joulewise.worlds.jobs.sites.ground import OF_A_GPU
-from joulewise.worlds.jobs.sites.site import GPUS, Qos
-from joulewise.worlds.jobs.sites.site import Site as SiteTables
+from joulewise.worlds.jobs.sites.site import GPUS, Qos, SiteTables
 
 JOBS = "jobs"
 _SCOPES = (("", None), ("_per_user", "user"), ("_per_account", "group"))

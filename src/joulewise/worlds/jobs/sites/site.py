@@ -181,7 +181,7 @@ class Reservation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Site:
+class SiteTables:
     """A site as it stands in a file. `slurm` holds settings of its scheduler, under Slurm's own names in lower case."""
 
     name: str

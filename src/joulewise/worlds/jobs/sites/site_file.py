@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from joulewise.errors import Problem, as_written, raise_if_any, unknown_name
 from joulewise.files import toml_of, toml_text
 from joulewise.worlds.jobs.sites.consistency import inconsistencies
-from joulewise.worlds.jobs.sites.site import Account, Licence, NodeGroup, Partition, Qos, Reservation, Site
+from joulewise.worlds.jobs.sites.site import Account, Licence, NodeGroup, Partition, Qos, Reservation, SiteTables
 from joulewise.worlds.jobs.sites.slurm_settings import SETTINGS
 from joulewise.worlds.jobs.sites.written import KINDS, RefusedError, text, word
 
@@ -43,12 +43,12 @@ def key_of(of: Field[Any]) -> str:
     return of.name.removesuffix("_s").removesuffix("_mib")
 
 
-def read_site(name: str, folder: Path = Path()) -> Site:
+def read_site(name: str, folder: Path = Path()) -> SiteTables:
     """The site in a TOML file; InputError with every problem."""
     return parse_site(toml_text(name, folder), name)
 
 
-def parse_site(source: str, file_name: str) -> Site:
+def parse_site(source: str, file_name: str) -> SiteTables:
     """The site of a TOML text; InputError with every problem."""
     return _Reading(file_name, _lines(source)).site(toml_of(source, file_name))
 
@@ -73,7 +73,7 @@ class _Reading:
     places: dict[int, str] = field(default_factory=dict)
     broken: dict[str, list[str]] = field(default_factory=dict)
 
-    def site(self, raw: Mapping[str, Any]) -> Site:
+    def site(self, raw: Mapping[str, Any]) -> SiteTables:
         """The site of what is in the file."""
         known = ("name", *SECTIONS, _SLURM)
         self.problems += [unknown_name(f"{self.file_name}: {key}", key, known) for key in raw if key not in known]
@@ -88,7 +88,7 @@ class _Reading:
                 'write one group at least: [[nodes]] with name = "cpu" and count = 100',
             )
             self.problems.append(Problem(self.file_name, found, "a site has nodes", advice))
-        site = Site(name=name or "", slurm=slurm, **parts)
+        site = SiteTables(name=name or "", slurm=slurm, **parts)
         self.problems += inconsistencies(site, self._place, self.broken)
         raise_if_any(self.problems)
         return site
@@ -146,7 +146,7 @@ class _Reading:
         return f"{where}, {key}" if table is not None else f"{where}: {key}"
 
 
-def site_text(site: Site, head: Sequence[str] = (), notes: Mapping[tuple[str, str], str] | None = None) -> str:
+def site_text(site: SiteTables, head: Sequence[str] = (), notes: Mapping[tuple[str, str], str] | None = None) -> str:
     """A site as its file has it, with comments: lines at the head, and notes on tables, by section and name."""
     notes = notes or {}
     parts = [_commented(head) + f"name = {text(site.name)}\n"]

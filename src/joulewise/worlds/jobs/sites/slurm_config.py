@@ -13,7 +13,7 @@ from joulewise.worlds.jobs.sites.accounting import accounts_of, qos_of
 from joulewise.worlds.jobs.sites.consistency import inconsistencies
 from joulewise.worlds.jobs.sites.hostlists import split_list
 from joulewise.worlds.jobs.sites.imported import CHANGED, GUESSED, LOST, Entry, Findings, ImportedSite, tell_read
-from joulewise.worlds.jobs.sites.site import PARTITION_STATES, Account, Licence, Partition, Qos, Setting, Site
+from joulewise.worlds.jobs.sites.site import PARTITION_STATES, Account, Licence, Partition, Qos, Setting, SiteTables
 from joulewise.worlds.jobs.sites.slurm_nodes import Grouped, NodeLists, NodeReader, grouped, in_order
 from joulewise.worlds.jobs.sites.slurm_settings import IN_CONF, IN_PARAMETERS, SETTINGS
 from joulewise.worlds.jobs.sites.slurm_text import Entries, SlurmTexts
@@ -160,7 +160,7 @@ class _SlurmSite:
         accounts = tuple(self._accounts(name))
         partitions = self._with_default(tuple(self._with_accounts(partitions, {account.name for account in accounts})))
         things = {name for each in groups for name in (*each.group.gpus, *each.group.other)}
-        site = Site(
+        site = SiteTables(
             name=name,
             nodes=tuple(each.group for each in groups),
             partitions=partitions,
