@@ -121,14 +121,14 @@ OTHERS = {
 @pytest.mark.parametrize(
     ("text", "pinned"),
     [
-        (TEXT, "c7d44691abf5f971"),
-        (TEXT + "preempts = [true, false]", "5c05dff8747eb680"),
-        (TEXT + "[tune]\ntrials = 3", "1bf91d039acc77f0"),
-        (TEXT + '[[variant]]\nname = "a"\n[[variant]]\nname = "b"\nworkload.tasks_per_day = 160', "3356a3646cb2f03e"),
-        (OTHER + OTHERS["jobs"], "4525eb1d7a59b0ca"),
-        (OTHER + OTHERS["bags"], "ba7c404bb3a57167"),
-        (OTHER + OTHERS["assignments"], "acb92da7c8a441b0"),
-        (OTHER + OTHERS["facility"], "6695330e8f119076"),
+        (TEXT, "c12eb0b87488cd9e"),
+        (TEXT + "preempts = [true, false]", "d5f9e124040eb675"),
+        (TEXT + "[tune]\ntrials = 3", "61d3ac0115320a9a"),
+        (TEXT + '[[variant]]\nname = "a"\n[[variant]]\nname = "b"\nworkload.tasks_per_day = 160', "bebb979abd191dcf"),
+        (OTHER + OTHERS["jobs"], "b761ed644bdd9e79"),
+        (OTHER + OTHERS["bags"], "d246504e48e0ccd9"),
+        (OTHER + OTHERS["assignments"], "b924864475cffbef"),
+        (OTHER + OTHERS["facility"], "dde6e7d99337798d"),
     ],
     ids=["tasks", "pieces", "tuning", "variants", *OTHERS],
 )
