@@ -130,7 +130,8 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
             _ints(n_pieces), np.full(n_places, NOWHERE),
         ),
         Rooms(
-            _zero(), _ints(_RING), np.full(n_rows, NOWHERE), np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int64),
+            _zero(), _ints(_RING), np.full(n_rows, NOWHERE), np.zeros(n_rows, np.int64),
+            np.zeros((n_rows, site.n_groups), np.int64),
             np.empty((n_rows, n_places), np.int64), np.empty((n_rows, n_places), np.int64),
         ),
         Outlook(
@@ -163,7 +164,16 @@ def _ground(site: Site) -> Ground:
     rank = np.unique(site.weight, return_inverse=True)[1].astype(np.int64)
     worth = _WHOLE // np.maximum(capacity, 1)
     spare = (capacity * worth).sum(axis=1)
-    return Ground(first, group, capacity[group], spare[group], rank, worth, site.n_licences.copy())
+    return Ground(
+        first,
+        group,
+        capacity[group],
+        spare[group],
+        rank,
+        np.argsort(rank, kind="stable"),
+        worth,
+        site.n_licences.copy(),
+    )
 
 
 def _asks(site: Site, demands: Demands) -> Asks:

@@ -51,12 +51,12 @@ def has_licences(run, k):
 def could_fit(run, k):
     """Whether a class fits now if nothing is held ahead for anybody."""
     row, total = row_with_room(run, k), 0
-    for at in range(run.rooms.n[row]):
-        q = run.rooms.place[row, at]
-        g = run.ground.group[q]
-        total += _pieces_in(run.ground.free, q, run.asks.need, k, g, run.asks.most[k, g]) * run.asks.gives[k, g]
-        if total >= run.asks.units[k]:
-            return True
+    for g in range(run.ground.rank.size):
+        for at in range(run.ground.first[g], run.ground.first[g] + run.rooms.n[row, g]):
+            q = run.rooms.place[row, at]
+            total += _pieces_in(run.ground.free, q, run.asks.need, k, g, run.asks.most[k, g]) * run.asks.gives[k, g]
+            if total >= run.asks.units[k]:
+                return True
     return False
 
 
@@ -84,14 +84,16 @@ def _choose_one(run, k, now_s, until_s):
     """Choose the place for one piece of a class as `_choose` does; whether there is one."""
     ground, choice, row = run.ground, run.choice, row_with_room(run, k)
     best, best_rank, least = NOWHERE, 0, 0
-    for at in range(run.rooms.n[row]):
-        q = run.rooms.place[row, at]
-        g = ground.group[q]
-        spare = ground.spare[q] if run.rules.packs else 0
-        if _is_better(ground.rank[g], spare, q, best_rank, least, best) and (
-            run.held.at_place[q] == NOWHERE or _units_beside(run, ground.free, q, k, g, now_s, until_s) > 0
-        ):
-            best, best_rank, least = q, ground.rank[g], spare
+    for g in ground.by_rank:
+        if best != NOWHERE and ground.rank[g] > best_rank:
+            break
+        for at in range(ground.first[g], ground.first[g] + run.rooms.n[row, g]):
+            q = run.rooms.place[row, at]
+            spare = ground.spare[q] if run.rules.packs else 0
+            if _is_better(ground.rank[g], spare, q, best_rank, least, best) and (
+                run.held.at_place[q] == NOWHERE or _units_beside(run, ground.free, q, k, g, now_s, until_s) > 0
+            ):
+                best, best_rank, least = q, ground.rank[g], spare
     choice.place[0], choice.n_pieces[0], choice.n[0] = best, 1, 1
     return best != NOWHERE
 
@@ -135,11 +137,12 @@ def _come_near(run, k, free, from_s, until_s):
     choice, row, total = run.choice, row_with_room(run, k), 0
     choice.look[0] += 1
     choice.n_near[0] = 0
-    for at in range(run.rooms.n[row]):
-        q = run.rooms.place[row, at]
-        _see(run, q)
-        choice.units[q] = _units_beside(run, free, q, k, run.ground.group[q], from_s, until_s)
-        total += choice.units[q]
+    for g in range(run.ground.rank.size):
+        for at in range(run.ground.first[g], run.ground.first[g] + run.rooms.n[row, g]):
+            q = run.rooms.place[row, at]
+            _see(run, q)
+            choice.units[q] = _units_beside(run, free, q, k, g, from_s, until_s)
+            total += choice.units[q]
     return total
 
 

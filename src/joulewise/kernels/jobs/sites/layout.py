@@ -19,7 +19,7 @@ class Ground(NamedTuple):
 
     Those of group g are from `first[g]` to `first[g + 1]`; `group` tells the group of each. `free` has for each place
     what is free now of each resource, and `spare` what all of that is worth: one of a resource counts `worth`. Groups
-    of lower `rank` come first.
+    of lower `rank` come first, as in `by_rank`.
     """
 
     first: NDArray[np.int64]
@@ -27,6 +27,7 @@ class Ground(NamedTuple):
     free: NDArray[np.int64]
     spare: NDArray[np.int64]
     rank: NDArray[np.int64]
+    by_rank: NDArray[np.int64]
     worth: NDArray[np.int64]
     licences: NDArray[np.int64]
 
@@ -122,8 +123,8 @@ class Pieces(NamedTuple):
 class Rooms(NamedTuple):
     """Places with room for a piece of a class, for some classes: `owner` is whose a row is.
 
-    The first `n` of a row's `place` have, each in the place `at` of it (-1 if in none), as of the first `upto` changes.
-    The last of the `n_changes[0]` are in a ring, `changed`, by their places.
+    Of group g those are `n[row, g]` of a row's `place`, from `first[g]` on; `at` tells where each is (-1: nowhere), as
+    of the first `upto` changes. The last of the `n_changes[0]` are in a ring, `changed`, by their places.
     """
 
     n_changes: NDArray[np.int64]

@@ -31,12 +31,12 @@ def _enter(run, row, k, q):
         return
     at, has_room = rooms.at[row, q], _has_room(run, q, k, g)
     if has_room and at == NOWHERE:
-        rooms.at[row, q] = rooms.n[row]
-        rooms.place[row, rooms.n[row]] = q
-        rooms.n[row] += 1
+        rooms.at[row, q] = run.ground.first[g] + rooms.n[row, g]
+        rooms.place[row, rooms.at[row, q]] = q
+        rooms.n[row, g] += 1
     elif not has_room and at != NOWHERE:
-        rooms.n[row] -= 1
-        last = rooms.place[row, rooms.n[row]]
+        rooms.n[row, g] -= 1
+        last = rooms.place[row, run.ground.first[g] + rooms.n[row, g]]
         rooms.place[row, at] = last
         rooms.at[row, last] = at
         rooms.at[row, q] = NOWHERE
@@ -50,7 +50,7 @@ def row_with_room(run, k):
     n_new = rooms.n_changes[0] - rooms.upto[row]
     if rooms.owner[row] != k or n_new > rooms.changed.size:
         rooms.owner[row] = k
-        rooms.n[row] = 0
+        rooms.n[row, :] = 0
         rooms.at[row, :] = NOWHERE
         for q in range(run.ground.group.size):
             _enter(run, row, k, q)
