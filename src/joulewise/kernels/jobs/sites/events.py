@@ -62,9 +62,45 @@ def _forget(timed, i, at_s):
 
 
 @inlined
-def _next_s(timed):
-    """When the next comes."""
+def _last_s(timed):
+    """When the earliest of a sorted list comes."""
     return timed.at_s[timed.size[0] - 1] if timed.size[0] > 0 else math.inf
+
+
+@inlined
+def _next_s(heap):
+    """When the next of a heap comes."""
+    return heap.at_s[0] if heap.size[0] > 0 else math.inf
+
+
+@inlined
+def _push(heap, i, at_s):
+    """Something comes for job i at an instant, in no order but that the earliest is found."""
+    at = heap.size[0]
+    heap.size[0] += 1
+    while at > 0 and heap.at_s[(at - 1) >> 1] > at_s:
+        above = (at - 1) >> 1
+        heap.at_s[at], heap.job[at] = heap.at_s[above], heap.job[above]
+        at = above
+    heap.at_s[at], heap.job[at] = at_s, i
+
+
+@inlined
+def _pop(heap):
+    """The job for which something comes first, which is taken out of a heap."""
+    first = heap.job[0]
+    heap.size[0] -= 1
+    n = heap.size[0]
+    at_s, i, at, below = heap.at_s[n], heap.job[n], 0, 1
+    while below < n:
+        if below + 1 < n and heap.at_s[below + 1] < heap.at_s[below]:
+            below += 1
+        if heap.at_s[below] >= at_s:
+            break
+        heap.at_s[at], heap.job[at] = heap.at_s[below], heap.job[below]
+        at, below = below, 2 * below + 1
+    heap.at_s[at], heap.job[at] = at_s, i
+    return first
 
 
 # Jobs end, come and start
@@ -123,14 +159,13 @@ def _end_all(run, now_s):
     """End all jobs that end now; whether there are any."""
     n = 0
     while _next_s(run.ends) == now_s:
-        run.ends.size[0] -= 1
-        i = run.ends.job[run.ends.size[0]]
+        i = _pop(run.ends)
         _forget(run.planned, i, planned_end_s(run, i))
         _change_free(run, i, -1)
         run.tried.n_ended[0] += 1
         j = run.coming.first_follower[i]
         while j != NOWHERE:
-            _expect(run.later, j, max(run.coming.arrival_s[j], now_s + run.coming.think_s[j]))
+            _push(run.later, j, max(run.coming.arrival_s[j], now_s + run.coming.think_s[j]))
             j = run.coming.next_follower[j]
         n += 1
     return n > 0
@@ -173,7 +208,7 @@ def _start(run, i, now_s):
     run.pieces.n[i] = choice.n[0]
     run.start_s[i] = now_s
     _change_free(run, i, 1)
-    _expect(run.ends, i, now_s + run.coming.time_s[i])
+    _push(run.ends, i, now_s + run.coming.time_s[i])
     _expect(run.planned, i, until_s)
 
 
@@ -268,15 +303,14 @@ def run_site(run, priority, end_s):
             now_s = min(now_s, coming.arrival_s[n_arrived])
         if now_s == math.inf or now_s > end_s:
             return n_events
-        is_new = _end_all(run, now_s) or not run.rules.is_by_arrival or _next_s(run.planned) <= now_s
+        is_new = _end_all(run, now_s) or not run.rules.is_by_arrival or _last_s(run.planned) <= now_s
         begin = run.waiting.n[0]
         while n_arrived < coming.arrival_s.size and coming.arrival_s[n_arrived] == now_s:
             if coming.after[n_arrived] == NOWHERE:
                 is_new |= _queue_up(run, n_arrived, now_s)
             n_arrived += 1
         while _next_s(run.later) == now_s:
-            run.later.size[0] -= 1
-            is_new |= _queue_up(run, run.later.job[run.later.size[0]], now_s)
+            is_new |= _queue_up(run, _pop(run.later), now_s)
         n_events += run.waiting.n[0] > 0
         if is_new:
             begin = 0

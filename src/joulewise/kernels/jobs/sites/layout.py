@@ -95,7 +95,7 @@ class Ranked(NamedTuple):
 
 @record
 class Timed(NamedTuple):
-    """The `size[0]` jobs with something to come, and when; down to the earliest."""
+    """The `size[0]` jobs with something to come, and when: sorted down to the earliest, or a heap with that on top."""
 
     size: NDArray[np.int64]
     at_s: NDArray[np.float64]
