@@ -16,41 +16,45 @@ N_CORES = 1000
 
 
 @st.composite
-def sites(draw: st.DrawFn) -> Site:
-    """Up to 3 groups of up to 4 nodes with up to 3 resources, and up to 3 partitions."""
+def sites(draw: st.DrawFn, *, is_roomy: bool = False) -> Site:
+    """Up to 3 groups of up to 4 nodes with up to 3 resources, and up to 3 partitions; a roomy one has no nodes that
+    are alone in their group or given as wholes.
+    """
     n, n_resources, n_partitions = (draw(st.integers(1, 3)) for _ in range(3))
     rows = st.lists(st.integers(0, 4), min_size=n_resources, max_size=n_resources)
     masks = st.lists(st.booleans(), min_size=n, max_size=n).filter(any)
+    wholes = st.just(False) if is_roomy else st.booleans()
     partitions = draw(st.lists(masks, min_size=n_partitions, max_size=n_partitions))
     return Site(
         tuple(f"r{i}" for i in range(n_resources)),
         tuple(f"g{i}" for i in range(n)),
-        np.array(draw(st.lists(st.integers(1, 4), min_size=n, max_size=n))),
+        np.array(draw(st.lists(st.integers(1 + is_roomy, 4), min_size=n, max_size=n))),
         np.array(draw(st.lists(rows, min_size=n, max_size=n))),
         np.array(draw(st.lists(st.integers(1, 2), min_size=n, max_size=n))),
         tuple(f"p{i}" for i in range(n_partitions)),
         np.array(partitions),
         np.array(draw(st.lists(st.integers(0, 1), min_size=n_partitions, max_size=n_partitions))),
-        np.array(draw(st.lists(st.booleans(), min_size=n_partitions, max_size=n_partitions))),
+        np.array(draw(st.lists(wholes, min_size=n_partitions, max_size=n_partitions))),
         ("l0",),
         np.array([draw(st.integers(0, 2))]),
     )
 
 
 @st.composite
-def demands(draw: st.DrawFn, site: Site, n_jobs: int) -> Demands:
-    """Up to 4 classes of jobs, of which some fit nowhere."""
+def demands(draw: st.DrawFn, site: Site, n_jobs: int, *, is_roomy: bool = False) -> Demands:
+    """Up to 4 classes of jobs, of which some fit nowhere; few of them on a roomy site."""
     n, n_groups, n_resources = draw(st.integers(1, 4)), site.n_groups, len(site.resources)
     partition = np.array(draw(st.lists(st.integers(0, len(site.partitions) - 1), min_size=n, max_size=n)))
     need = np.array([draw(st.lists(st.integers(0, 3), min_size=n_resources, max_size=n_resources)) for _ in range(n)])
     wholes = site.gives_wholes[partition][:, None, None]
-    gives = np.array([draw(st.lists(st.integers(0, 2), min_size=n_groups, max_size=n_groups)) for _ in range(n)])
+    given = st.lists(st.integers(int(is_roomy), 2), min_size=n_groups, max_size=n_groups)
+    gives = np.array([draw(given) for _ in range(n)])
     return Demands(
         np.array(draw(st.lists(st.integers(0, n - 1), min_size=n_jobs, max_size=n_jobs))),
         partition,
         np.array(draw(st.lists(st.integers(1, MOST_UNITS), min_size=n, max_size=n))),
         np.array(draw(st.lists(st.integers(1, 3), min_size=n, max_size=n))),
-        np.where(wholes, site.capacity[None], need[:, None, :]),
+        np.where(wholes, site.capacity[None], np.minimum(need[:, None, :], site.capacity if is_roomy else need.max())),
         np.where(site.in_partition[partition], gives, 0),
         np.array([[draw(st.sampled_from((0, 0, 1)))] for _ in range(n)]),
         draw(limits(n_jobs, n)),
@@ -73,13 +77,13 @@ def limits(draw: st.DrawFn, n_jobs: int, n_classes: int) -> Limits:
 
 
 @st.composite
-def site_worlds(draw: st.DrawFn, most_jobs: int = 14, *, overruns: bool = False) -> JobWorld:
+def site_worlds(draw: st.DrawFn, most_jobs: int = 14, *, overruns: bool = False, is_roomy: bool = False) -> JobWorld:
     """Jobs in whole seconds, of which many end early and, if asked, some run past their plan; some follow others."""
-    site = draw(sites())
+    site = draw(sites(is_roomy=is_roomy))
     row = st.tuples(st.integers(0, 3), st.integers(1, 9), st.integers(0, 6))
     rows = draw(st.lists(row, min_size=1, max_size=most_jobs))
     n = len(rows)
-    asked = draw(demands(site, n))
+    asked = draw(demands(site, n, is_roomy=is_roomy))
     fits = asked.can_start(site)
     gap, time_s, more = np.array(rows, float).T
     planned_s = np.maximum(time_s + more - (2 if overruns else 0), 1.0)

@@ -142,7 +142,7 @@ class Twin:
         """Let everything happen."""
         while (now_s := self.next_instant()) < self.world.jobs.work.end_s:
             before_s, self.now_s = self.now_s, now_s
-            freed = self.end_jobs()
+            freed = self.end_jobs(before_s)
             raised = self.raises and any(self.planned_end_s(run, before_s) <= now_s for run in self.running)
             failed = self.fail()
             if failed or raised or (freed and self.is_permanent):
@@ -183,7 +183,8 @@ class Twin:
         interval_s = self.scheduler.mapping_interval_s
         return not math.isfinite(interval_s) or self.now_s % interval_s == 0
 
-    def end_jobs(self) -> bool:
+    def end_jobs(self, before_s: float) -> bool:
+        """Whether any ended before what was planned until now."""
         ended = [run for run in self.running if run.end_s <= self.now_s]
         self.running = [run for run in self.running if run.end_s > self.now_s]
         self.done |= {run.job: run for run in ended}
@@ -194,7 +195,7 @@ class Twin:
             if jobs.after is not None and any(jobs.after[i] == run.job for run in ended):
                 think_s = 0.0 if jobs.think_s is None else float(jobs.think_s[i])
                 self.ready_s[i] = max(float(jobs.work.arrival_s[i]), self.now_s + think_s)
-        return any(run.planned_end_s > self.now_s for run in ended)
+        return any(self.planned_end_s(run, before_s) > self.now_s for run in ended)
 
     def fail(self) -> bool:
         """Nodes fail: a stretch of those of running jobs by their start, then of the idle, from a place by lot on."""

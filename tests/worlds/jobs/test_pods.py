@@ -53,6 +53,15 @@ def test_odd_lines_and_cells_are_counted_and_placed(tmp_path: Path) -> None:
     assert table.jobs["requested_cores"].to_list()[0] is None
 
 
+def test_a_list_without_ends_is_read(tmp_path: Path) -> None:
+    header, *lines = PODS.splitlines()
+    at = header.split(",").index("deletion_time")
+    cells = [line.split(",") for line in lines]
+    endless = [",".join((*row[:at], "", *row[at + 1 :])) for row in cells]
+    table = read(tmp_path, "\n".join((header, *endless)) + "\n")
+    assert (table.jobs["run_s"].null_count(), table.odd.get("ends with the log", 0)) == (len(lines), 0)
+
+
 def test_lists_of_something_else_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"found a list of nodes.*import --config pods\.csv"):
         read(tmp_path, "sn,cpu_milli,memory_mib,gpu,model\nn0,32000,262144,0,\n")

@@ -42,7 +42,7 @@ class _Row(Strict):
     set: str
     policy: str
     world: str
-    trial: int = Field(ge=0)
+    trial: int = Field(ge=0, lt=2**63)
     utility: float | None
     utility_bound: float | None
     slices: list[float] | None
