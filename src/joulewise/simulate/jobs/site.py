@@ -22,6 +22,7 @@ from joulewise.kernels.jobs.sites.layout import (
     Outlook,
     Partitions,
     Pieces,
+    Planned,
     Ranked,
     Rooms,
     SiteRules,
@@ -125,6 +126,7 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
         _no_times(n),
         _no_times(n),
         _no_times(n),
+        Planned(_zero(), _zero(), _zero(), np.empty(n), _ints(n)),
         Pieces(
             first, np.zeros(n, np.int64), _ints(n_pieces), _ints(n_pieces), _ints(n_pieces), _ints(n_pieces),
             _ints(n_pieces), np.full(n_places, NOWHERE),

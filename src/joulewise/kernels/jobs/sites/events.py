@@ -18,53 +18,9 @@ from joulewise.kernels.jobs.sites.fitting import (
     take_now,
 )
 from joulewise.kernels.jobs.sites.layout import NOWHERE
-from joulewise.kernels.jobs.sites.outlook import planned_end_s, put, remove
+from joulewise.kernels.jobs.sites.outlook import end_s, plan_end, put, remove
 
 # What is to come
-
-
-@inlined
-def _expect(timed, i, at_s):
-    """Something comes for job i at an instant."""
-    low, high = 0, timed.size[0]
-    while low < high:
-        middle = (low + high) >> 1
-        if timed.at_s[middle] > at_s:
-            low = middle + 1
-        else:
-            high = middle
-    for k in range(timed.size[0], low, -1):
-        timed.at_s[k] = timed.at_s[k - 1]
-    for k in range(timed.size[0], low, -1):
-        timed.job[k] = timed.job[k - 1]
-    timed.at_s[low] = at_s
-    timed.job[low] = i
-    timed.size[0] += 1
-
-
-@inlined
-def _forget(timed, i, at_s):
-    """What was to come for job i at an instant comes no longer."""
-    low, high = 0, timed.size[0]
-    while low < high:
-        middle = (low + high) >> 1
-        if timed.at_s[middle] > at_s:
-            low = middle + 1
-        else:
-            high = middle
-    while timed.job[low] != i:
-        low += 1
-    timed.size[0] -= 1
-    for k in range(low, timed.size[0]):
-        timed.at_s[k] = timed.at_s[k + 1]
-    for k in range(low, timed.size[0]):
-        timed.job[k] = timed.job[k + 1]
-
-
-@inlined
-def _last_s(timed):
-    """When the earliest of a sorted list comes."""
-    return timed.at_s[timed.size[0] - 1] if timed.size[0] > 0 else math.inf
 
 
 @inlined
@@ -121,7 +77,7 @@ def _change_free(run, i, sign):
         run.ground.licences[lic] -= sign * run.asks.licences[k, lic]
     _count(run, i, k, sign)
     if not run.rules.is_by_arrival:
-        note_usage(run.ranked.usage, i, run.start_s[i] if sign > 0 else _end_s(run, i), sign * run.ranked.cores[i])
+        note_usage(run.ranked.usage, i, run.start_s[i] if sign > 0 else end_s(run, i), sign * run.ranked.cores[i])
 
 
 @inlined
@@ -148,19 +104,12 @@ def _is_within_limits(run, i):
     return True
 
 
-@inlined
-def _end_s(run, i):
-    """When a job ends that has started."""
-    return run.start_s[i] + run.coming.time_s[i]
-
-
 @shared
 def _end_all(run, now_s):
     """End all jobs that end now; whether there are any."""
     n = 0
     while _next_s(run.ends) == now_s:
         i = _pop(run.ends)
-        _forget(run.planned, i, planned_end_s(run, i))
         _change_free(run, i, -1)
         run.tried.n_ended[0] += 1
         j = run.coming.first_follower[i]
@@ -169,6 +118,14 @@ def _end_all(run, now_s):
             j = run.coming.next_follower[j]
         n += 1
     return n > 0
+
+
+@inlined
+def _is_outlived(run, now_s):
+    """Whether any job runs on that was planned to have ended."""
+    while run.outlived.size[0] > 0 and end_s(run, run.outlived.job[0]) <= now_s:
+        _pop(run.outlived)
+    return _next_s(run.outlived) <= now_s
 
 
 @inlined
@@ -209,7 +166,9 @@ def _start(run, i, now_s):
     run.start_s[i] = now_s
     _change_free(run, i, 1)
     _push(run.ends, i, now_s + run.coming.time_s[i])
-    _expect(run.planned, i, until_s)
+    plan_end(run, i)
+    if run.coming.time_s[i] > run.coming.planned_s[i]:
+        _push(run.outlived, i, until_s)
 
 
 # Who starts
@@ -303,7 +262,7 @@ def run_site(run, priority, end_s):
             now_s = min(now_s, coming.arrival_s[n_arrived])
         if now_s == math.inf or now_s > end_s:
             return n_events
-        is_new = _end_all(run, now_s) or not run.rules.is_by_arrival or _last_s(run.planned) <= now_s
+        is_new = _end_all(run, now_s) or not run.rules.is_by_arrival or _is_outlived(run, now_s)
         begin = run.waiting.n[0]
         while n_arrived < coming.arrival_s.size and coming.arrival_s[n_arrived] == now_s:
             if coming.after[n_arrived] == NOWHERE:

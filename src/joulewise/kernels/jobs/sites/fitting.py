@@ -6,7 +6,7 @@ import math
 
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.jobs.sites.layout import NOWHERE
-from joulewise.kernels.jobs.sites.outlook import room_for_all_s, room_s_of, see_free
+from joulewise.kernels.jobs.sites.outlook import room_for_all_s, room_s_of, see_free, sort_planned
 from joulewise.kernels.jobs.sites.rooms import note_change, row_with_room
 
 
@@ -239,15 +239,16 @@ def _earliest(run, i, now_s):
     k, planned_s = run.asks.of_job[i], run.coming.planned_s[i]
     if run.asks.is_spread[k] and _is_held_elsewhere(run, k):
         return _earliest_of_places(run, k, now_s)
-    at_s, n_ended, n_started, n_over, total = now_s, 0, 0, 0, 0
+    sort_planned(run, now_s)
+    planned, at_s, n_ended, n_started, n_over, total = run.planned, now_s, 0, 0, 0, 0
     if run.asks.units[k] > 1:
         total = _come_near(run, k, run.ground.free, at_s, at_s + planned_s)
     else:  # no place has room now, or the job would have started
         run.choice.look[0] += 1
         run.choice.n_near[0] = 0
     while True:
-        while n_ended < run.planned.size[0] and _planned_end_s(run, n_ended) <= at_s:
-            j = run.planned.job[run.planned.size[0] - 1 - n_ended]
+        while n_ended < planned.n[0] and planned.at_s[n_ended] <= at_s:
+            j = planned.job[n_ended]
             for p in range(run.pieces.first[j], run.pieces.first[j] + run.pieces.n[j]):
                 total += _change(
                     run, k, run.asks.of_job[j], run.pieces.place[p], -run.pieces.n_pieces[p], at_s, planned_s
@@ -265,8 +266,8 @@ def _earliest(run, i, now_s):
             if total >= run.asks.units[k]:
                 return at_s
         at_s = math.inf
-        if n_ended < run.planned.size[0]:
-            at_s = _planned_end_s(run, n_ended)
+        if n_ended < planned.n[0]:
+            at_s = planned.at_s[n_ended]
         if n_over < run.held.size[0]:
             at_s = min(at_s, run.held.end_s[run.held.by_end[n_over]])
         if n_started < run.held.size[0]:
@@ -296,12 +297,6 @@ def _earliest_of_places(run, k, now_s):
                     see_free(run, q, at_s)
                     choice.units[q] = 1
     return at_s
-
-
-@inlined
-def _planned_end_s(run, at):
-    """The planned end of the job that is planned to end so many places after the first."""
-    return run.planned.at_s[run.planned.size[0] - 1 - at]
 
 
 @inlined

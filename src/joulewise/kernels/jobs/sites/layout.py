@@ -95,9 +95,23 @@ class Ranked(NamedTuple):
 
 @record
 class Timed(NamedTuple):
-    """The `size[0]` jobs with something to come, and when: sorted down to the earliest, or a heap with that on top."""
+    """The `size[0]` jobs with something to come, and when: a heap with the earliest on top."""
 
     size: NDArray[np.int64]
+    at_s: NDArray[np.float64]
+    job: NDArray[np.int64]
+
+
+@record
+class Planned(NamedTuple):
+    """The `n[0]` jobs that run, or have ended since the `n_ended[0]` first, and when they are planned to end.
+
+    The first `n_sorted[0]` are sorted.
+    """
+
+    n: NDArray[np.int64]
+    n_sorted: NDArray[np.int64]
+    n_ended: NDArray[np.int64]
     at_s: NDArray[np.float64]
     job: NDArray[np.int64]
 
@@ -254,8 +268,9 @@ class SiteRun(NamedTuple):
     ranked: Ranked
     rules: SiteRules
     ends: Timed
-    planned: Timed
+    outlived: Timed
     later: Timed
+    planned: Planned
     pieces: Pieces
     rooms: Rooms
     outlook: Outlook

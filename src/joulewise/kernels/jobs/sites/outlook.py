@@ -42,6 +42,42 @@ def planned_end_s(run, j):
     return run.start_s[j] + run.coming.planned_s[j]
 
 
+@inlined
+def end_s(run, j):
+    """When a job ends that has started."""
+    return run.start_s[j] + run.coming.time_s[j]
+
+
+# The planned ends
+
+
+@inlined
+def plan_end(run, i):
+    """A job that has started will end as planned."""
+    planned, at = run.planned, run.planned.n[0]
+    planned.job[at], planned.at_s[at] = i, planned_end_s(run, i)
+    planned.n[0] += 1
+
+
+@shared
+def sort_planned(run, now_s):
+    """Sort the planned ends of what runs; those that ended since the last time are left out."""
+    planned, begin = run.planned, run.planned.n_sorted[0]
+    if planned.n_ended[0] != run.tried.n_ended[0]:
+        begin = 0
+    n = begin
+    for at in range(begin, planned.n[0]):
+        i, at_s, to = planned.job[at], planned.at_s[at], n
+        if end_s(run, i) > now_s:
+            while to > 0 and planned.at_s[to - 1] > at_s:
+                planned.job[to], planned.at_s[to] = planned.job[to - 1], planned.at_s[to - 1]
+                to -= 1
+            planned.job[to], planned.at_s[to] = i, at_s
+            n += 1
+    planned.n[0] = planned.n_sorted[0] = n
+    planned.n_ended[0] = run.tried.n_ended[0]
+
+
 # When there is room
 
 
