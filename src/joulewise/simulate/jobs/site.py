@@ -122,7 +122,7 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
         Limits(limits.most.copy(), np.zeros_like(limits.most), limits.uses.copy(), limits.holders.astype(np.int64)),
         _coming(world, scheduler),
         _ranked(world, site, demands, scheduler),
-        SiteRules(n_ahead, scheduler.policy.backfills, packs=True, is_by_arrival=_is_by_arrival(scheduler)),
+        _rules(scheduler, n_ahead),
         _no_times(n),
         _no_times(n),
         _no_times(n),
@@ -149,7 +149,10 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
                np.empty((n_places, n_resources), np.int64), _ints(n_places), _zero(), _ints(n_places), _ints(n_places)),
         Waiting(_zero(), _ints(n), np.zeros(n), np.full(n, np.inf), _zero(), _ints(n)),
         Tried(_zero(), _zero() + 1, by_class - 1, by_class, np.zeros(demands.n_classes)),
-        Partitions(np.zeros(len(site.partitions), np.int64), np.zeros(len(site.partitions), np.bool_)),
+        Partitions(
+            np.zeros(len(site.partitions), np.int64), np.zeros(len(site.partitions), np.bool_),
+            site.in_partition.copy(), np.zeros(site.n_groups, np.bool_),
+        ),
         np.full(n, np.nan),
     )  # fmt: skip
 
@@ -207,6 +210,13 @@ def _most_pieces(site: Site, demands: Demands) -> Counts:
         np.where(may, -(-demands.units[:, None] // np.maximum(demands.gives, 1)), 0),
     )
     return np.asarray(np.minimum(places, needed.max(axis=1, initial=0))[demands.of_job])
+
+
+def _rules(scheduler: Scheduler, n_ahead: int) -> SiteRules:
+    return SiteRules(
+        n_ahead, scheduler.policy.backfills, packs=True, is_by_arrival=_is_by_arrival(scheduler), interval_s=0.0,
+        resolution_s=0.0, window_s=math.inf, lump_s=0.0, offset_s=0.0, n_first=0, n_tested=0,
+    )  # fmt: skip
 
 
 def _n_ahead(scheduler: Scheduler) -> int:

@@ -17,7 +17,7 @@ from joulewise.kernels.jobs.sites.fitting import (
     take_from_held,
     take_now,
 )
-from joulewise.kernels.jobs.sites.layout import NOWHERE
+from joulewise.kernels.jobs.sites.layout import ANY_NUMBER, NOWHERE
 from joulewise.kernels.jobs.sites.outlook import end_s, plan_end, put, remove
 
 # What is to come
@@ -197,24 +197,38 @@ def _start_if_it_fits(run, i, now_s):
 
 
 @shared
-def _look_through(run, begin, now_s):
+def _look_through(run, begin, n_most, backfills, now_s):
     """Look at the waiting jobs from a place in the order on: each starts, or may have places held for it."""
     waiting, partitions = run.waiting, run.partitions
-    keep = begin
+    keep, n_looked = begin, 0
     for at in range(begin, waiting.n[0]):
         i = waiting.job[at]
         p = run.asks.partition[run.asks.of_job[i]]
-        if not partitions.is_blocked[p] and has_licences(run, run.asks.of_job[i]) and _is_within_limits(run, i):
+        n_looked += 1
+        if (
+            not partitions.is_blocked[p] and n_looked <= n_most
+            and has_licences(run, run.asks.of_job[i]) and _is_within_limits(run, i)
+        ):  # fmt: skip
             if _start_if_it_fits(run, i, now_s):
                 continue
-            partitions.is_blocked[p] = not run.rules.backfills
-            if partitions.n_held[p] < run.rules.n_ahead:
+            if not backfills:
+                _wait_for_first(run, p)
+            elif partitions.n_held[p] < run.rules.n_ahead:
                 partitions.n_held[p] += 1
                 waiting.due[waiting.n_due[0]] = i
                 waiting.n_due[0] += 1
         waiting.job[keep] = i
         keep += 1
     waiting.n[0] = keep
+
+
+@inlined
+def _wait_for_first(run, p):
+    """A partition waits for its first job that cannot start, in Slurm's first pass with all its nodes."""
+    run.partitions.is_blocked[p] = True
+    if run.rules.interval_s > 0.0:
+        for g in range(run.partitions.is_closed.size):
+            run.partitions.is_closed[g] |= run.partitions.has[p, g]
 
 
 @shared
@@ -225,6 +239,7 @@ def _begin_anew(run):
     run.tried.look[0] += 1
     run.partitions.n_held[:] = 0
     run.partitions.is_blocked[:] = False
+    run.partitions.is_closed[:] = False
 
 
 @shared
@@ -246,6 +261,20 @@ def _sort(run, priority, now_s):
         waiting.job[to] = i
 
 
+@shared
+def _pass_twice(run, pass_s, now_s):
+    """Slurm's passes over the waiting jobs; when the next one is due that lets later jobs start before others."""
+    rules = run.rules
+    _look_through(run, 0, rules.n_first, False, now_s)
+    if now_s == pass_s:
+        _begin_anew(run)
+        _look_through(run, 0, rules.n_tested, True, now_s)
+        return math.inf
+    if run.waiting.n[0] == 0:
+        return math.inf
+    return min(pass_s, (math.floor(now_s / rules.interval_s) + 1) * rules.interval_s)
+
+
 @kernel
 def run_site(run, priority, end_s):
     """Let everything happen up to an instant; at how many instants somebody waited for a decision.
@@ -253,16 +282,16 @@ def run_site(run, priority, end_s):
     At one instant all ends come first, then all arrivals, then the waiting jobs are looked at. Where nothing came free
     and their order stands, those that waited before fit no better than before, and only the new ones are looked at.
     """
-    n_arrived, n_events, coming = 0, 0, run.coming
+    n_arrived, n_events, coming, rules, pass_s = 0, 0, run.coming, run.rules, math.inf
     while True:
-        now_s = min(_next_s(run.ends), _next_s(run.later))
+        now_s = min(_next_s(run.ends), _next_s(run.later), pass_s)
         while n_arrived < coming.arrival_s.size and coming.after[n_arrived] != NOWHERE:
             n_arrived += 1
         if n_arrived < coming.arrival_s.size:
             now_s = min(now_s, coming.arrival_s[n_arrived])
         if now_s == math.inf or now_s > end_s:
             return n_events
-        is_new = _end_all(run, now_s) or not run.rules.is_by_arrival or _is_outlived(run, now_s)
+        is_new = _end_all(run, now_s) or not rules.is_by_arrival or _is_outlived(run, now_s)
         begin = run.waiting.n[0]
         while n_arrived < coming.arrival_s.size and coming.arrival_s[n_arrived] == now_s:
             if coming.after[n_arrived] == NOWHERE:
@@ -271,9 +300,12 @@ def run_site(run, priority, end_s):
         while _next_s(run.later) == now_s:
             is_new |= _queue_up(run, _pop(run.later), now_s)
         n_events += run.waiting.n[0] > 0
-        if is_new:
+        if is_new or rules.interval_s > 0.0:
             begin = 0
             _begin_anew(run)
-            if not run.rules.is_by_arrival:
+            if not rules.is_by_arrival:
                 _sort(run, priority, now_s)
-        _look_through(run, begin, now_s)
+        if rules.interval_s > 0.0:
+            pass_s = _pass_twice(run, pass_s, now_s)
+        else:
+            _look_through(run, begin, ANY_NUMBER, rules.backfills, now_s)

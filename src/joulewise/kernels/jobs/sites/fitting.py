@@ -24,15 +24,27 @@ def _pieces_in(free, at, need, k, g, most):
 
 
 @inlined
+def _rounded(run, at_s):
+    """A planned instant as it is planned with: the last whole multiple of the resolution before it, by the clock."""
+    resolution_s, offset_s = run.rules.resolution_s, run.rules.offset_s
+    if resolution_s == 0.0:
+        return at_s
+    return math.floor((at_s + offset_s) / resolution_s) * resolution_s - offset_s
+
+
+@inlined
 def _units_beside(run, free, q, k, g, from_s, until_s):
     """How many units of a class a place gives over a time, if what is free at its start is known.
 
-    Running jobs only leave more; what is held ahead takes some when it starts.
+    Running jobs only leave more; what is held ahead takes some when it starts, or the whole node while it lasts.
     """
     n = _pieces_in(free, q, run.asks.need, k, g, run.asks.most[k, g])
     h = run.held.at_place[q]
     while n > 0 and h != NOWHERE:
-        if from_s <= run.held.start_s[h] < until_s:
+        if run.rules.interval_s > 0.0:
+            if from_s < run.held.end_s[h] and run.held.start_s[h] < _rounded(run, until_s):
+                return 0
+        elif from_s <= run.held.start_s[h] < until_s:
             n = min(n, _pieces_in(run.held.left, h, run.asks.need, k, g, n))
         h = run.held.next[h]
     return n * run.asks.gives[k, g]
@@ -87,6 +99,8 @@ def _choose_one(run, k, now_s, until_s):
     for g in ground.by_rank:
         if best != NOWHERE and ground.rank[g] > best_rank:
             break
+        if run.partitions.is_closed[g]:
+            continue
         for at in range(ground.first[g], ground.first[g] + run.rooms.n[row, g]):
             q = run.rooms.place[row, at]
             spare = ground.spare[q] if run.rules.packs else 0
@@ -138,6 +152,8 @@ def _come_near(run, k, free, from_s, until_s):
     choice.look[0] += 1
     choice.n_near[0] = 0
     for g in range(run.ground.rank.size):
+        if run.partitions.is_closed[g]:
+            continue
         for at in range(run.ground.first[g], run.ground.first[g] + run.rooms.n[row, g]):
             q = run.rooms.place[row, at]
             _see(run, q)
@@ -210,9 +226,12 @@ def _sort_in(order, n, instants, h):
 @shared
 def hold(run, i, now_s):
     """Hold places for a job from the earliest instant on at which it fits, as far as planned."""
-    k = run.asks.of_job[i]
+    k, rules = run.asks.of_job[i], run.rules
     start_s = _earliest(run, i, now_s)
+    if start_s > now_s + rules.window_s:
+        return
     end_s = start_s + run.coming.planned_s[i]
+    start_s, end_s = _rounded(run, start_s), _rounded(run, end_s)
     held, choice = run.held, run.choice
     _choose(run, k, choice.free)
     for c in range(choice.n[0]):
@@ -241,6 +260,7 @@ def _earliest(run, i, now_s):
         return _earliest_of_places(run, k, now_s)
     sort_planned(run, now_s)
     planned, at_s, n_ended, n_started, n_over, total = run.planned, now_s, 0, 0, 0, 0
+    lump_s = run.rules.lump_s
     if run.asks.units[k] > 1:
         total = _come_near(run, k, run.ground.free, at_s, at_s + planned_s)
     else:  # no place has room now, or the job would have started
@@ -268,10 +288,20 @@ def _earliest(run, i, now_s):
         at_s = math.inf
         if n_ended < planned.n[0]:
             at_s = planned.at_s[n_ended]
+            if lump_s > 0.0:
+                at_s, lump_s = _last_within(planned, n_ended, at_s + lump_s), 2 * lump_s
         if n_over < run.held.size[0]:
             at_s = min(at_s, run.held.end_s[run.held.by_end[n_over]])
         if n_started < run.held.size[0]:
             at_s = min(at_s, run.held.start_s[run.held.by_start[n_started]])
+
+
+@inlined
+def _last_within(planned, at, until_s):
+    """The last planned end up to an instant."""
+    while at + 1 < planned.n[0] and planned.at_s[at + 1] <= until_s:
+        at += 1
+    return planned.at_s[at]
 
 
 @inlined

@@ -11,6 +11,8 @@ from joulewise.kernels.jobs.orders import Usage
 from joulewise.kernels.records import record
 
 NOWHERE = -1
+ANY_NUMBER = 2**62
+"""More than there are of anything."""
 
 
 @record
@@ -238,23 +240,39 @@ class Tried(NamedTuple):
 
 @record
 class Partitions(NamedTuple):
-    """Of each partition: for how many of its jobs nodes are held now, and whether it waits for its first job."""
+    """Of each partition: for how many of its jobs nodes are held now, whether it waits for its first job, and which
+    groups it has. Groups that are closed are left to the partitions that wait.
+    """
 
     n_held: NDArray[np.int64]
     is_blocked: NDArray[np.bool_]
+    has: NDArray[np.bool_]
+    is_closed: NDArray[np.bool_]
 
 
 @record
 class SiteRules(NamedTuple):
     """For how many jobs of each partition nodes are held ahead, and whether later jobs may start before others.
 
-    With `packs`, jobs go where they leave least; else to the first places that have room.
+    With `packs`, jobs go where they leave least; else to the first places that have room. By `interval_s` above 0
+    there are two kinds of passes over the waiting jobs, as in Slurm: one at every event, in which a partition waits for
+    its first job that cannot start, and its nodes with it; and one at whole multiples of the interval, in which later
+    jobs start beside what is held ahead. Each looks at `n_first` and `n_tested` jobs at most. That holds whole nodes,
+    for times in whole `resolution_s`, up to `window_s` ahead; ends within `lump_s`, doubled each time, are taken as
+    one.
     """
 
     n_ahead: int
     backfills: bool
     packs: bool
     is_by_arrival: bool
+    interval_s: float
+    resolution_s: float
+    window_s: float
+    lump_s: float
+    offset_s: float
+    n_first: int
+    n_tested: int
 
 
 @record
