@@ -9,6 +9,7 @@ import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Bools, Counts, Ints, freeze_fields
+from joulewise.model.passes import USUAL, Passes
 
 ANY_NUMBER = 2**31 - 1
 """More than any node has of anything."""
@@ -21,7 +22,7 @@ class Site:
     `capacity` has a row for each group and a column for each resource, as whole numbers. Groups of lower `weight` are
     taken first. `in_partition` says which groups each partition has. Jobs of a partition of higher `tier` come first.
     A partition that `gives_wholes` gives whole nodes, any other lets jobs share them. `licences` are counted for the
-    whole site. Raises InputError with every problem found.
+    whole site, and `passes` are those of its Slurm. Raises InputError with every problem found.
     """
 
     resources: tuple[str, ...]
@@ -35,6 +36,7 @@ class Site:
     gives_wholes: Bools
     licences: tuple[str, ...]
     n_licences: Counts
+    passes: Passes = USUAL
 
     def __post_init__(self) -> None:
         ints = dict.fromkeys(("n_nodes", "capacity", "weight", "tier", "n_licences"), np.int64)

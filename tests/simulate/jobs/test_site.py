@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +12,7 @@ from hypothesis import strategies as st
 
 from joulewise.check.jobs.allocation import check_jobs
 from joulewise.model.jobs import JobWorld
+from joulewise.model.passes import Passes
 from joulewise.model.site import ANY_NUMBER, Places
 from joulewise.policies.jobs.policy import ALL_JOBS
 from joulewise.policies.jobs.table import JOB_POLICIES
@@ -30,7 +34,8 @@ def twin_of(world: JobWorld, scheduler: Scheduler) -> SiteTwin:
         for column in (planned_s, time_s)
     )
     ahead = ANY_NUMBER if scheduler.n_reservations == ALL_JOBS else scheduler.n_reservations
-    twin = SiteTwin(world, plans_s, runs_s, ahead, scheduler.policy.backfills)
+    passes = world.site.passes if world.site is not None and scheduler.passes == "slurm" else None
+    twin = SiteTwin(world, plans_s, runs_s, ahead, scheduler.policy.backfills, passes)
     cores = [float(world.types.nodes[world.types.first[i]]) if fits[i] else 0.0 for i in range(world.n_jobs)]
     order = scheduler.order
     if order is not None and order.priority is not None:
@@ -49,7 +54,32 @@ def twin_of(world: JobWorld, scheduler: Scheduler) -> SiteTwin:
 def test_starts_and_places_are_those_of_the_plain_twin(
     overrun: Overrun, world: JobWorld, name: str, ahead: int | None
 ) -> None:
-    scheduler = Scheduler(JOB_POLICIES[name], overrun=overrun, reservations_for=ahead)
+    assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], overrun=overrun, reservations_for=ahead))
+
+
+PASSES = st.builds(
+    Passes, st.sampled_from((1.0, 3.0, 30.0, math.inf)), st.sampled_from((0.0, 1.0, 4.0, 60.0)),
+    st.sampled_from((5.0, 100.0, 86_400.0)), st.sampled_from((1, 3, 100)), st.sampled_from((2, 100)),
+    st.sampled_from((0.0, 2.5)),
+)  # fmt: skip
+
+
+@given(world=site_worlds(), passes=PASSES, name=st.sampled_from(NAMES), minutes=st.booleans())
+def test_the_passes_of_slurm_are_those_of_the_plain_twin(
+    world: JobWorld, passes: Passes, name: str, minutes: bool
+) -> None:
+    site = world.site
+    assert site is not None
+    if minutes:
+        types, work = world.types, world.jobs.work
+        types = replace(types, time_s=types.time_s * 20, planned_s=types.planned_s * 20)
+        world = replace(world, types=types, jobs=replace(world.jobs, work=replace(work, arrival_s=work.arrival_s * 20)))
+    world = replace(world, site=replace(site, passes=passes))
+    assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], passes="slurm"))
+
+
+def assert_is_that_of_the_twin(world: JobWorld, scheduler: Scheduler) -> None:
+    """Starts and places, and the check finds nothing."""
     allocation = simulate_jobs(world, scheduler).allocation
     assert check_jobs(world, allocation, scheduler) == []
     wanted = twin_of(world, scheduler).run()

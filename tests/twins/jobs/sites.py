@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from joulewise.model.jobs import JobWorld
+from joulewise.model.passes import Passes
 from joulewise.model.site import ANY_NUMBER, Demands, Site
 
 
@@ -26,7 +27,8 @@ class Stay(NamedTuple):
 class SiteTwin:
     """A site and the scheduler that works on it.
 
-    `ahead` is for how many jobs of each partition nodes are held; `priority` gives the key of a job at an instant.
+    `ahead` is for how many jobs of each partition nodes are held; `priority` gives the key of a job at an instant. With
+    `passes` it goes through the waiting jobs as Slurm does, and places from `closed` groups are for others.
     """
 
     world: JobWorld
@@ -34,12 +36,14 @@ class SiteTwin:
     time_s: list[float]
     ahead: int
     backfills: bool
+    passes: Passes | None = None
     priority: Callable[[int, float], float] | None = None
     running: list[Stay] = field(default_factory=list)
     held: list[Stay] = field(default_factory=list)
     waiting: list[int] = field(default_factory=list)
     done: dict[int, Stay] = field(default_factory=dict)
     ready_s: dict[int, float] = field(default_factory=dict)
+    closed: set[int] = field(default_factory=set)
 
     @property
     def site(self) -> Site:
@@ -93,9 +97,13 @@ class SiteTwin:
     def units(self, job: int, place: tuple[int, int], at_s: float, now_s: float, is_start: bool) -> int:
         """How many units of a job fit at a place for as long as it is planned."""
         gives = self.gives(job, place[0])
-        if not gives:
-            return 0
         until_s = at_s + self.planned_s[job]
+        if not gives or (is_start and place[0] in self.closed):
+            return 0
+        if self.passes is not None and any(
+            place in stay.at and at_s < stay.end_s and stay.start_s < self.rounded(until_s) for stay in self.held
+        ):
+            return 0
         instants = {stay.start_s for stay in self.held if at_s <= stay.start_s < until_s and place in stay.at}
         views = [self.free(place, at, now_s, True) for at in instants]
         views.append(self.free(place, at_s, now_s, not is_start))
@@ -112,6 +120,9 @@ class SiteTwin:
         wanted = int(self.demands.units[self.class_of(job)])
         if sum(found.values()) < wanted:
             return None
+        if self.passes is not None:
+            cores = {place: self.free(place, at_s, now_s, not is_start)[0] for place in found}
+            return self.in_runs(job, found, cores, wanted)
         order = sorted(
             (place for place in found if found[place]),
             key=lambda place: (
@@ -129,17 +140,77 @@ class SiteTwin:
                 wanted -= taken * gives
         return chosen
 
+    def in_runs(
+        self, job: int, found: dict[tuple[int, int], int], cores: dict[tuple[int, int], int], wanted: int
+    ) -> dict[tuple[int, int], int]:
+        """Slurm's choice among places that are enough: runs of places that follow each other, of the lowest weights."""
+        weights = sorted(set(self.site.weight.tolist()))
+        heaviest = next(
+            weight
+            for weight in weights
+            if sum(units for (g, _), units in found.items() if self.site.weight[g] <= weight) >= wanted
+        )
+        left = {place: units if self.site.weight[place[0]] <= heaviest else 0 for place, units in found.items()}
+        chosen: dict[tuple[int, int], int] = {}
+
+        def take(place: tuple[int, int]) -> int:
+            gives = self.gives(job, place[0])
+            chosen[place] = min(left.pop(place) // gives, -(-wanted // gives))
+            return chosen[place] * gives
+
+        while wanted > 0:
+            runs: list[list[tuple[int, int]]] = [[]]
+            for place in self.places():
+                if left.get(place):
+                    runs[-1].append(place)
+                else:
+                    runs.append([])
+            runs = [run for run in runs if run]
+            enough = [run for run in runs if sum(left[place] for place in run) >= wanted]
+            size = {id(run): sum(cores[place] for place in run) for run in runs}
+            best = min(enough, key=lambda run: size[id(run)]) if enough else max(runs, key=lambda run: size[id(run)])
+            alone = [place for place in best if self.gives(job, place[0]) >= wanted]
+            first = [min(alone, key=lambda place: cores[place])] if alone else []
+            for place in dict.fromkeys(first + best):
+                if wanted > 0:
+                    wanted -= take(place)
+        return chosen
+
+    def rounded(self, at_s: float) -> float:
+        """An instant of Slurm's plan."""
+        assert self.passes is not None
+        step_s, clock_s = self.passes.resolution_s, self.passes.clock_s
+        return math.floor((at_s + clock_s) / step_s) * step_s - clock_s if step_s else at_s
+
+    def seen_instants(self, job: int, now_s: float) -> list[float]:
+        """When somebody might have room: at all changes, of which Slurm takes planned ends that are near as one."""
+        ends = sorted({max(stay.end_s, now_s) for stay in self.running})
+        others = {now_s} | {at for stay in self.held for at in (stay.start_s, stay.end_s)}
+        if self.passes is None:
+            return sorted({*ends, *others})
+        seen, window_s, at_s = [now_s], 30.0, now_s
+        while True:
+            coming = [end_s for end_s in ends if end_s > at_s]
+            grouped = max((end_s for end_s in coming if end_s <= coming[0] + window_s), default=math.inf)
+            window_s *= 2 if coming else 1
+            at_s = min([grouped, *(other for other in others if other > at_s)])
+            if at_s == math.inf:
+                return seen
+            seen.append(at_s)
+
     def score(self, place: tuple[int, int], free: list[int]) -> int:
         return sum(have * (2**32 // max(all_, 1)) for have, all_ in zip(free, self.all_of(place), strict=True))
 
     def hold(self, job: int, now_s: float) -> None:
         """Hold nodes for a job at the earliest of all instants at which something changes."""
-        instants = {now_s} | {max(stay.end_s, now_s) for stay in self.running}
-        instants |= {stay.end_s for stay in self.held} | {stay.start_s for stay in self.held}
-        for at_s in sorted(instants):
+        for at_s in self.seen_instants(job, now_s):
             chosen = self.choice(job, at_s, now_s, False)
             if chosen is not None:
-                self.held.append(Stay(job, chosen, at_s, at_s + self.planned_s[job]))
+                until_s = at_s + self.planned_s[job]
+                if self.passes is None:
+                    self.held.append(Stay(job, chosen, at_s, until_s))
+                elif at_s <= now_s + self.passes.window_s:
+                    self.held.append(Stay(job, chosen, self.rounded(at_s), self.rounded(until_s)))
                 return
         raise AssertionError(f"job {job} fits at no instant")
 
@@ -158,9 +229,12 @@ class SiteTwin:
                     return False
         return True
 
-    def look_through(self, now_s: float) -> None:
-        """Let jobs start in order, and hold nodes for the first of each partition that cannot."""
-        self.held = []
+    def look_through(self, now_s: float, most: float = math.inf, is_first: bool = False) -> None:
+        """Let jobs start in order, and hold nodes for the first of each partition that cannot.
+
+        In Slurm's first pass they wait instead, with all nodes of their partition.
+        """
+        self.held, self.closed = [], set()
         n_held: dict[int, int] = {}
         blocked: set[int] = set()
         key = {job: self.priority(job, now_s) if self.priority else 0.0 for job in self.waiting}
@@ -169,9 +243,9 @@ class SiteTwin:
             self.waiting,
             key=lambda job: (-tiers[self.demands.partition[self.class_of(job)]], -key[job], self.ready_s[job], job),
         )
-        for job in order:
+        for looked, job in enumerate(order):
             partition = int(self.demands.partition[self.class_of(job)])
-            if partition in blocked or not self.has_licences(job) or not self.is_within_limits(job):
+            if looked >= most or partition in blocked or not self.has_licences(job) or not self.is_within_limits(job):
                 continue
             chosen = self.choice(job, now_s, now_s, True)
             if chosen is not None:
@@ -179,9 +253,11 @@ class SiteTwin:
                 self.done[job] = self.running[-1]
                 self.waiting.remove(job)
                 continue
-            if not self.backfills:
+            if is_first or not self.backfills:
                 blocked.add(partition)
-            if n_held.get(partition, 0) < self.ahead:
+            if self.passes is not None and partition in blocked:
+                self.closed |= set(np.flatnonzero(self.site.in_partition[partition]).tolist())
+            elif n_held.get(partition, 0) < self.ahead:
                 n_held[partition] = n_held.get(partition, 0) + 1
                 self.hold(job, now_s)
 
@@ -196,9 +272,10 @@ class SiteTwin:
             for job in range(jobs.n_jobs)
             if fits[job]
         }
-        while coming or self.running:
+        pass_s = math.inf
+        while coming or self.running or pass_s < math.inf:
             ends = [stay.start_s + self.time_s[stay.job] for stay in self.running]
-            now_s = min([*coming.values(), *ends])
+            now_s = min([*coming.values(), *ends, pass_s])
             if now_s == math.inf:
                 break
             for stay, end_s in zip(list(self.running), ends, strict=True):
@@ -211,5 +288,17 @@ class SiteTwin:
                 self.ready_s[job] = now_s
                 self.waiting.append(job)
                 del coming[job]
-            self.look_through(now_s)
+            if self.passes is None:
+                self.look_through(now_s)
+            else:
+                pass_s = self.pass_twice(now_s, pass_s, self.passes)
         return self.done
+
+    def pass_twice(self, now_s: float, pass_s: float, passes: Passes) -> float:
+        """Slurm's passes; when the second one is due."""
+        self.look_through(now_s, passes.n_first, is_first=True)
+        if now_s == pass_s:
+            self.look_through(now_s, passes.n_tested)
+            return math.inf
+        next_s = (math.floor(now_s / passes.interval_s) + 1) * passes.interval_s
+        return min(pass_s, next_s) if self.waiting else math.inf

@@ -30,6 +30,9 @@ def job_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
     if world.site is not None:
         yield from site_misfits(world, scheduler)
         return
+    if scheduler.passes != "always":
+        found, allowed = f"found {scheduler.passes!r} in a world without a site", "are those of the Slurm of a site"
+        yield Problem("scheduler.passes", found, allowed, "leave it out, or describe the site")
     yield from _window_problems(world, scheduler)
     yield from _pin_problems(world, scheduler)
     supply, outages = world.supply, world.outages

@@ -30,6 +30,7 @@ EnergyFilter: TypeAlias = Literal["none", "per-task", "per-resource"]
 Overrun: TypeAlias = Literal["raise", "steps", "kill", "unaware"]
 ClusterTies: TypeAlias = Literal["lowest", "fastest"]
 Nodes: TypeAlias = Literal["counted", "pinned"]
+PassKind: TypeAlias = Literal["always", "slurm"]
 
 _CHOICES = {
     "dropping_by": DroppingBy,
@@ -37,6 +38,7 @@ _CHOICES = {
     "overrun": Overrun,
     "cluster_ties": ClusterTies,
     "nodes": Nodes,
+    "passes": PassKind,
 }
 _NUMBERS = {"none": 0, "first": 1, "all": ALL_JOBS}
 
@@ -52,7 +54,8 @@ class Scheduler:
     number) nodes are held, by the `commitment`: "reservations" stay until the job starts, "place-holders" until the
     next mapping event. None leaves both to the policy. Equal starts go to the option that comes first ("lowest":
     by cluster, then P-state), or to the "fastest". Which `nodes` a job gets is decided when it starts ("counted"), or
-    when it is planned ("pinned"): those that leave the fewest voids, of these the ones with the smallest void.
+    when it is planned ("pinned"): those that leave the fewest voids, of these the ones with the smallest void. On a
+    site, the jobs that wait are gone through whenever something changes ("always"), or in the `passes` of its Slurm.
 
     **Dropping and energy.** With `dropping_by` "task" a job is dropped when it would earn less than
     `dropping_threshold` if it started now in its fastest option; with "option", an option that earns less is not
@@ -91,6 +94,7 @@ class Scheduler:
     usage_half_life_s: float = 7 * DAY_S
     cluster_ties: ClusterTies = "lowest"
     nodes: Nodes = "counted"
+    passes: PassKind = "always"
 
     def __post_init__(self) -> None:
         check_kinds(("scheduler.policy", self.policy, JobPolicy, 'jw.jobs.find_policy("easy") gives one by its name'))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ from joulewise.kernels.jobs.sites.layout import (
 )
 from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.jobs import NO_JOB, Fate, JobAllocation, JobWorld
+from joulewise.model.passes import Passes
 from joulewise.model.site import ANY_NUMBER, Demands, Places, Site
 from joulewise.policies.jobs.compile import compiled_order
 from joulewise.policies.jobs.layout import job_facts
@@ -122,7 +124,7 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
         Limits(limits.most.copy(), np.zeros_like(limits.most), limits.uses.copy(), limits.holders.astype(np.int64)),
         _coming(world, scheduler),
         _ranked(world, site, demands, scheduler),
-        _rules(scheduler, n_ahead),
+        _rules(site, scheduler, n_ahead),
         _no_times(n),
         _no_times(n),
         _no_times(n),
@@ -212,11 +214,10 @@ def _most_pieces(site: Site, demands: Demands) -> Counts:
     return np.asarray(np.minimum(places, needed.max(axis=1, initial=0))[demands.of_job])
 
 
-def _rules(scheduler: Scheduler, n_ahead: int) -> SiteRules:
-    return SiteRules(
-        n_ahead, scheduler.policy.backfills, packs=True, is_by_arrival=_is_by_arrival(scheduler), interval_s=0.0,
-        resolution_s=0.0, window_s=math.inf, lump_s=0.0, offset_s=0.0, n_first=0, n_tested=0,
-    )  # fmt: skip
+def _rules(site: Site, scheduler: Scheduler, n_ahead: int) -> SiteRules:
+    in_passes = scheduler.passes == "slurm"
+    passes = site.passes if in_passes else Passes(resolution_s=0.0, window_s=math.inf)
+    return SiteRules(n_ahead, scheduler.policy.backfills, _is_by_arrival(scheduler), in_passes, **asdict(passes))
 
 
 def _n_ahead(scheduler: Scheduler) -> int:

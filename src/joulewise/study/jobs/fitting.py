@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from joulewise.study.jobs.sources import AS_LOGGED, JOB_TABLE, TRACE
+from joulewise.study.jobs.sources import AS_LOGGED, JOB_TABLE, SITE, TRACE
 from joulewise.study.kinds.switches import Use
 from joulewise.study.spec.parts import WorldParts
 
@@ -65,6 +65,11 @@ USES: dict[str, Use[Scheduler]] = {
         lambda parts, _: _may_overrun(parts),
         "is for jobs that run longer than planned, and all run exactly so",
         "use a trace, or a table of jobs with planned_s",
+    ),
+    "passes": Use(
+        lambda parts, _: parts.system.source == SITE,
+        "says how the jobs of a site are gone through, and there is none",
+        "describe one: [system] site = FILE",
     ),
     "checkpoint_s": _PREEMPTING,
     "restart_s": _PREEMPTING,

@@ -20,6 +20,7 @@ from joulewise.simulate.jobs.scheduler import (
     EnergyFilter,
     Nodes,
     Overrun,
+    PassKind,
     Scheduler,
 )
 from joulewise.study.spec.parameters import InlineTable
@@ -58,6 +59,11 @@ class SchedulerParameters:
     nodes: Nodes = explained(
         Scheduler.nodes,
         "which nodes a job gets is decided when it starts, or when it is planned, by the voids it leaves",
+    )
+    passes: PassKind = explained(
+        Scheduler.passes,
+        "on a site, jobs that wait are gone through whenever something changes; or as Slurm does it, by [slurm] of the "
+        "site: up to the first that cannot start at every event, and beside whole nodes held ahead every bf_interval",
     )
     dropping_threshold: Annotated[float, Field(ge=0)] = explained(
         Scheduler.dropping_threshold, "a job that can no longer earn this utility is dropped; 0 drops nothing"

@@ -24,6 +24,7 @@ from joulewise.worlds.jobs.ruled import RuledJobs
 from joulewise.worlds.jobs.rules import read_rules
 from joulewise.worlds.jobs.sites.demands import demands_on
 from joulewise.worlds.jobs.sites.ground import clusters_of, not_replayed, site_of, with_partitions
+from joulewise.worlds.jobs.sites.passes import passes_of
 from joulewise.worlds.jobs.sites.site import SiteTables
 from joulewise.worlds.jobs.trace_clock import clock_of_log, with_zone
 from joulewise.worlds.jobs.trace_files import TraceTable, read_trace_table
@@ -154,6 +155,8 @@ def load_trace(p: TraceParameters, system: ClusterSystem | SiteTables | None = N
     clock = clock_of_log(table.about, jobs.log["submit_s"][0], zone)
     waits_s = jobs.log["wait_s"].cast(pl.Float64).fill_null(math.nan).to_numpy()
     told = (jobs.log["job_id"], jobs.requested_s, jobs.cores, table.about, tuple(findings), clock, waits_s)
+    if site is not None and tables is not None:
+        site = replace(site, passes=passes_of(tables, clock))
     return Trace(replayed, made, *told, site)
 
 

@@ -226,7 +226,7 @@ def _look_through(run, begin, n_most, backfills, now_s):
 def _wait_for_first(run, p):
     """A partition waits for its first job that cannot start, in Slurm's first pass with all its nodes."""
     run.partitions.is_blocked[p] = True
-    if run.rules.interval_s > 0.0:
+    if run.rules.in_passes:
         for g in range(run.partitions.is_closed.size):
             run.partitions.is_closed[g] |= run.partitions.has[p, g]
 
@@ -268,7 +268,7 @@ def _pass_twice(run, pass_s, now_s):
     _look_through(run, 0, rules.n_first, False, now_s)
     if now_s == pass_s:
         _begin_anew(run)
-        _look_through(run, 0, rules.n_tested, True, now_s)
+        _look_through(run, 0, rules.n_tested, rules.backfills, now_s)
         return math.inf
     if run.waiting.n[0] == 0:
         return math.inf
@@ -300,12 +300,12 @@ def run_site(run, priority, end_s):
         while _next_s(run.later) == now_s:
             is_new |= _queue_up(run, _pop(run.later), now_s)
         n_events += run.waiting.n[0] > 0
-        if is_new or rules.interval_s > 0.0:
+        if is_new or rules.in_passes:
             begin = 0
             _begin_anew(run)
             if not rules.is_by_arrival:
                 _sort(run, priority, now_s)
-        if rules.interval_s > 0.0:
+        if rules.in_passes:
             pass_s = _pass_twice(run, pass_s, now_s)
         else:
             _look_through(run, begin, ANY_NUMBER, rules.backfills, now_s)

@@ -9,6 +9,9 @@ from joulewise.kernels.jobs.sites.layout import NOWHERE
 from joulewise.kernels.jobs.sites.outlook import room_for_all_s, room_s_of, see_free, sort_planned
 from joulewise.kernels.jobs.sites.rooms import note_change, row_with_room
 
+FIRST_WINDOW_S = 30.0
+"""Slurm takes planned ends within this time of each other as one where it looks ahead, then within twice as long."""
+
 
 @inlined
 def _pieces_in(free, at, need, k, g, most):
@@ -26,10 +29,10 @@ def _pieces_in(free, at, need, k, g, most):
 @inlined
 def _rounded(run, at_s):
     """A planned instant as it is planned with: the last whole multiple of the resolution before it, by the clock."""
-    resolution_s, offset_s = run.rules.resolution_s, run.rules.offset_s
+    resolution_s, clock_s = run.rules.resolution_s, run.rules.clock_s
     if resolution_s == 0.0:
         return at_s
-    return math.floor((at_s + offset_s) / resolution_s) * resolution_s - offset_s
+    return math.floor((at_s + clock_s) / resolution_s) * resolution_s - clock_s
 
 
 @inlined
@@ -41,7 +44,7 @@ def _units_beside(run, free, q, k, g, from_s, until_s):
     n = _pieces_in(free, q, run.asks.need, k, g, run.asks.most[k, g])
     h = run.held.at_place[q]
     while n > 0 and h != NOWHERE:
-        if run.rules.interval_s > 0.0:
+        if run.rules.in_passes:
             if from_s < run.held.end_s[h] and run.held.start_s[h] < _rounded(run, until_s):
                 return 0
         elif from_s <= run.held.start_s[h] < until_s:
@@ -75,7 +78,7 @@ def could_fit(run, k):
 @shared
 def fits_now(run, k, now_s, until_s):
     """Whether a class fits from now on for a time beside all that is held ahead; if so the places are chosen."""
-    if run.asks.units[k] == 1:
+    if run.asks.units[k] == 1 and not run.rules.in_passes:
         return _choose_one(run, k, now_s, until_s)
     if _come_near(run, k, run.ground.free, now_s, until_s) < run.asks.units[k]:
         return False
@@ -103,22 +106,20 @@ def _choose_one(run, k, now_s, until_s):
             continue
         for at in range(ground.first[g], ground.first[g] + run.rooms.n[row, g]):
             q = run.rooms.place[row, at]
-            spare = ground.spare[q] if run.rules.packs else 0
-            if _is_better(ground.rank[g], spare, q, best_rank, least, best) and (
+            if _is_better(ground.rank[g], ground.spare[q], q, best_rank, least, best) and (
                 run.held.at_place[q] == NOWHERE or _units_beside(run, ground.free, q, k, g, now_s, until_s) > 0
             ):
-                best, best_rank, least = q, ground.rank[g], spare
+                best, best_rank, least = q, ground.rank[g], ground.spare[q]
     choice.place[0], choice.n_pieces[0], choice.n[0] = best, 1, 1
     return best != NOWHERE
 
 
 @inlined
 def _left_over(run, free, q, g):
-    """What counts against a place where jobs are packed: its rank, then what it has free."""
+    """What a place has free, which counts against it."""
     score = 0
-    if run.rules.packs:
-        for r in range(free.shape[1]):
-            score += free[q, r] * run.ground.worth[g, r]
+    for r in range(free.shape[1]):
+        score += free[q, r] * run.ground.worth[g, r]
     return score
 
 
@@ -127,6 +128,9 @@ def _choose(run, k, free):
     """Choose places for a class among those near, of which some give units: of lowest rank, then with least free."""
     ground, choice, wanted = run.ground, run.choice, run.asks.units[k]
     choice.n[0] = 0
+    if run.rules.in_passes:
+        _choose_in_runs(run, k, free)
+        return
     while wanted > 0:
         best, best_rank, least = NOWHERE, 0, 0
         for at in range(choice.n_near[0]):
@@ -136,13 +140,82 @@ def _choose(run, k, free):
                 score = _left_over(run, free, q, g)
                 if _is_better(ground.rank[g], score, q, best_rank, least, best):
                     best, best_rank, least = q, ground.rank[g], score
-        gives = run.asks.gives[k, ground.group[best]]
-        taken = min(choice.units[best] // gives, -(-wanted // gives))
-        choice.units[best] = 0
-        choice.place[choice.n[0]] = best
-        choice.n_pieces[choice.n[0]] = taken
-        choice.n[0] += 1
-        wanted -= taken * gives
+        wanted -= _choose_at(run, k, best, wanted)
+
+
+@inlined
+def _choose_at(run, k, q, wanted):
+    """Choose as many pieces of a class as are wanted, or fit, at a place; how many units they give."""
+    choice, gives = run.choice, run.asks.gives[k, run.ground.group[q]]
+    taken = min(choice.units[q] // gives, -(-wanted // gives))
+    choice.units[q] = 0
+    choice.place[choice.n[0]] = q
+    choice.n_pieces[choice.n[0]] = taken
+    choice.n[0] += 1
+    return taken * gives
+
+
+@inlined
+def _units_at(run, q, top):
+    """What a place gives of the units that are looked for, if it is near and of no rank above `top`."""
+    is_near = run.choice.seen[q] == run.choice.look[0] and run.ground.rank[run.ground.group[q]] <= top
+    return run.choice.units[q] if is_near else 0
+
+
+@inlined
+def _top_rank(run, wanted):
+    """The lowest rank up to which the places near give enough units."""
+    choice, ground = run.choice, run.ground
+    for g in ground.by_rank:
+        total = 0
+        for at in range(choice.n_near[0]):
+            total += _units_at(run, choice.near[at], ground.rank[g])
+        if total >= wanted:
+            return ground.rank[g]
+    return ground.rank[ground.by_rank[-1]]
+
+
+@shared
+def _choose_in_runs(run, k, free):
+    """Choose places for a class as Slurm does: of nodes that follow each other the fewest processors that are enough.
+
+    If no such run is enough, the largest is taken and the rest looked for among the others. The last piece goes to the
+    node of a run that has the fewest processors free.
+    """
+    wanted, n = run.asks.units[k], run.ground.group.size
+    top = _top_rank(run, wanted)
+    while wanted > 0:
+        first, end, most, best_is_enough, at = 0, 0, 0, False, 0
+        while at < n:
+            begin, units, cores = at, 0, 0
+            while at < n and _units_at(run, at, top) > 0:
+                units += _units_at(run, at, top)
+                cores += free[at, 0]
+                at += 1
+            is_enough = units >= wanted
+            if units > 0 and (
+                end == 0 or (is_enough and (not best_is_enough or cores < most))
+                or (not is_enough and not best_is_enough and cores > most)
+            ):  # fmt: skip
+                first, end, most, best_is_enough = begin, at, cores, is_enough
+            at += 1
+        tightest = _tightest(run, k, free, first, end, wanted)
+        if tightest != NOWHERE:
+            wanted -= _choose_at(run, k, tightest, wanted)
+        for q in range(first, end):
+            if wanted > 0 and run.choice.units[q] > 0:
+                wanted -= _choose_at(run, k, q, wanted)
+
+
+@inlined
+def _tightest(run, k, free, first, end, wanted):
+    """The place of a run with the fewest processors free of those where one piece is enough."""
+    best = NOWHERE
+    for q in range(first, end):
+        is_enough = run.asks.gives[k, run.ground.group[q]] >= wanted
+        if is_enough and (best == NOWHERE or free[q, 0] < free[best, 0]):
+            best = q
+    return best
 
 
 @inlined
@@ -260,7 +333,7 @@ def _earliest(run, i, now_s):
         return _earliest_of_places(run, k, now_s)
     sort_planned(run, now_s)
     planned, at_s, n_ended, n_started, n_over, total = run.planned, now_s, 0, 0, 0, 0
-    lump_s = run.rules.lump_s
+    window_s = FIRST_WINDOW_S
     if run.asks.units[k] > 1:
         total = _come_near(run, k, run.ground.free, at_s, at_s + planned_s)
     else:  # no place has room now, or the job would have started
@@ -288,8 +361,8 @@ def _earliest(run, i, now_s):
         at_s = math.inf
         if n_ended < planned.n[0]:
             at_s = planned.at_s[n_ended]
-            if lump_s > 0.0:
-                at_s, lump_s = _last_within(planned, n_ended, at_s + lump_s), 2 * lump_s
+            if run.rules.in_passes:
+                at_s, window_s = _last_within(planned, n_ended, at_s + window_s), 2 * window_s
         if n_over < run.held.size[0]:
             at_s = min(at_s, run.held.end_s[run.held.by_end[n_over]])
         if n_started < run.held.size[0]:

@@ -254,25 +254,22 @@ class Partitions(NamedTuple):
 class SiteRules(NamedTuple):
     """For how many jobs of each partition nodes are held ahead, and whether later jobs may start before others.
 
-    With `packs`, jobs go where they leave least; else to the first places that have room. By `interval_s` above 0
-    there are two kinds of passes over the waiting jobs, as in Slurm: one at every event, in which a partition waits for
-    its first job that cannot start, and its nodes with it; and one at whole multiples of the interval, in which later
-    jobs start beside what is held ahead. Each looks at `n_first` and `n_tested` jobs at most. That holds whole nodes,
-    for times in whole `resolution_s`, up to `window_s` ahead; ends within `lump_s`, doubled each time, are taken as
-    one.
+    With `in_passes` that is as in Slurm, with two kinds of passes over the waiting jobs. At every event the first
+    `n_first` are looked at, and each partition waits for its first that cannot start, with its nodes. At whole
+    multiples of `interval_s` the first `n_tested` are, and start beside what is held ahead: whole nodes, up to
+    `window_s` ahead, from and until whole multiples of `resolution_s` by a clock that shows `clock_s` at instant 0.
     """
 
     n_ahead: int
     backfills: bool
-    packs: bool
     is_by_arrival: bool
+    in_passes: bool
     interval_s: float
     resolution_s: float
     window_s: float
-    lump_s: float
-    offset_s: float
     n_first: int
     n_tested: int
+    clock_s: float
 
 
 @record
