@@ -101,7 +101,7 @@ class SiteTwin:
         if not gives or (is_start and place[0] in self.closed):
             return 0
         if self.passes is not None and any(
-            place in stay.at and at_s < stay.end_s and stay.start_s < self.rounded(until_s) for stay in self.held
+            place in stay.at and at_s < stay.end_s and stay.start_s <= until_s for stay in self.held
         ):
             return 0
         instants = {stay.start_s for stay in self.held if at_s <= stay.start_s < until_s and place in stay.at}

@@ -45,7 +45,7 @@ def _units_beside(run, free, q, k, g, from_s, until_s):
     h = run.held.at_place[q]
     while n > 0 and h != NOWHERE:
         if run.rules.in_passes:
-            if from_s < run.held.end_s[h] and run.held.start_s[h] < _rounded(run, until_s):
+            if from_s < run.held.end_s[h] and run.held.start_s[h] <= until_s:
                 return 0
         elif from_s <= run.held.start_s[h] < until_s:
             n = min(n, _pieces_in(run.held.left, h, run.asks.need, k, g, n))
