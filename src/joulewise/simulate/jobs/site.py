@@ -34,11 +34,11 @@ from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.jobs import NO_JOB, Fate, JobAllocation, JobWorld
 from joulewise.model.site import ANY_NUMBER, Demands, Places, Site
 from joulewise.policies.jobs.compile import compiled_order
-from joulewise.policies.jobs.layout import job_facts
 from joulewise.policies.jobs.orders import BY_ARRIVAL
-from joulewise.policies.jobs.policy import ALL_JOBS
+from joulewise.policies.jobs.policy import ALL_JOBS, JobOrder
 from joulewise.simulate.jobs import arrays as job_arrays
 from joulewise.simulate.jobs.scheduler import Scheduler
+from joulewise.simulate.jobs.shares import cores_of, order_on, priorities_on, share_misfits, shares_of, standing_on
 
 _run_site: Any = run_site
 _BEFORE_ALL_S = -1.0
@@ -63,12 +63,16 @@ def run_on_site(world: JobWorld, scheduler: Scheduler) -> Sited:
     assert world.site is not None
     assert world.jobs.demands is not None
     state = _new_run(world, world.site, world.jobs.demands, scheduler)
-    priority = compiled_order(scheduler.order or BY_ARRIVAL)
+    priority = compiled_order(_order(world, scheduler))
     _run_site(state, priority, _BEFORE_ALL_S)  # compiles, or loads what was compiled
     began = time.perf_counter()
     n_events = int(_run_site(state, priority, world.jobs.work.end_s))
     mapping_s = time.perf_counter() - began
     return Sited(_allocation(world, world.site, state, scheduler), n_events, mapping_s)
+
+
+def _order(world: JobWorld, scheduler: Scheduler) -> JobOrder:
+    return order_on(priorities_on(world), scheduler) if scheduler.policy.is_weighted else scheduler.order or BY_ARRIVAL
 
 
 def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
@@ -95,6 +99,7 @@ def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
         )
         advice = 'use overrun = "raise" or "unaware", or planned = "requested" with overrun = "kill"'
         yield Problem("scheduler.overrun", found, allowed, advice)
+    yield from share_misfits(world, scheduler)
     if world.supply.is_limited:
         yield Problem("supply", "found a limit of energy or power", kept)
     if world.outages.n_outages:
@@ -121,7 +126,7 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
         Limits(limits.most.copy(), np.zeros_like(limits.most), limits.uses.copy(), limits.holders.astype(np.int64)),
         _coming(world, scheduler),
         _ranked(world, site, demands, scheduler),
-        SiteRules(n_ahead, scheduler.policy.backfills, packs=True, is_by_arrival=_is_by_arrival(scheduler)),
+        SiteRules(n_ahead, scheduler.policy.backfills, True, _is_by_arrival(scheduler), scheduler.policy.is_weighted),
         _no_times(n),
         _no_times(n),
         _no_times(n),
@@ -239,21 +244,17 @@ def _fits(world: JobWorld) -> Bools:
 
 def _ranked(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler) -> Ranked:
     """What priorities go by, where nodes are the processors of a site."""
-    facts = job_facts(world)
     planned_s, _ = job_arrays.seen_times(world, scheduler)
     fits, option = _fits(world), world.types.first[world.jobs.work.task_type]
-    cores = np.zeros(world.n_jobs)
-    cores[fits] = world.types.nodes[option[fits]]
-    resources = np.zeros(world.n_jobs)
+    cores, resources, priorities = cores_of(world), np.zeros(world.n_jobs), priorities_on(world)
     resources[fits] = planned_s[option[fits]] * cores[fits]
     return Ranked(
         site.tier[demands.partition][demands.of_job],
         cores,
         cores / world.clusters.n_nodes[0],
         resources,
-        cores,
-        job_arrays.standings_of(world, scheduler, facts).standing,
-        job_arrays.usage_of(world, scheduler),
+        standing_on(world, priorities, scheduler),
+        shares_of(priorities, scheduler),
     )
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from joulewise.kernels.jobs.orders import Usage
+from joulewise.kernels.jobs.sites.shares import Shares
 from joulewise.kernels.records import record
 
 NOWHERE = -1
@@ -82,15 +82,14 @@ class Coming(NamedTuple):
 
 @record
 class Ranked(NamedTuple):
-    """What priorities go by: nodes, their share of the site, core-seconds and standing of each job."""
+    """What priorities go by: nodes, their share of the site, core-seconds and standing of each job, and fair shares."""
 
     tier: NDArray[np.int64]
     nodes: NDArray[np.float64]
     share: NDArray[np.float64]
     resources: NDArray[np.float64]
-    cores: NDArray[np.float64]
     standing: NDArray[np.float64]
-    usage: Usage
+    shares: Shares
 
 
 @record
@@ -234,13 +233,15 @@ class Partitions(NamedTuple):
 class SiteRules(NamedTuple):
     """For how many jobs of each partition nodes are held ahead, and whether later jobs may start before others.
 
-    With `packs`, jobs go where they leave least; else to the first places that have room.
+    With `packs`, jobs go where they leave least; else to the first places that have room. Priorities are seen anew at
+    every instant or, `by_shares`, when fair shares are; a job that comes has its own from then on.
     """
 
     n_ahead: int
     backfills: bool
     packs: bool
     is_by_arrival: bool
+    by_shares: bool
 
 
 @record
