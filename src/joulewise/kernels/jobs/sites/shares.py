@@ -89,6 +89,12 @@ def see_shares(shares, now_s):
     return True
 
 
+@inlined
+def _in_seven_digits(value):
+    """A number without the digits that tell apart by rounding alone what is equal."""
+    return np.float64(np.float32(value))
+
+
 @shared
 def _see_ratios(shares):
     """Of each user a power of what is used by it, and by each account above for its part, of its share of the whole."""
@@ -98,21 +104,18 @@ def _see_ratios(shares):
         own, above = shares.used[r] / all_used if all_used > 0.0 else 0.0, shares.parent[r]
         level[r] = own if above == 0 else own + (level[above] - own) * shares.part[r]
         share = shares.whole_part[r]
-        shares.factor[r] = 2.0 ** (-level[r] / share / shares.dampening) if share > 0.0 else 0.0
+        shares.factor[r] = _in_seven_digits(2.0 ** (-level[r] / share / shares.dampening)) if share > 0.0 else 0.0
 
 
 @shared
 def _see_levels(shares):
-    """Of each row its part of the shares of its siblings over its part of what they have used, with seven digits.
-
-    More digits would tell apart by rounding what is equal.
-    """
+    """Of each row its part of the shares of its siblings over its part of what they have used."""
     for r in range(1, shares.parent.size):
         used, all_used = shares.used[r], shares.used[shares.parent[r]]
         if shares.part[r] == 0.0:
             shares.level[r] = 0.0
         elif used > 0.0:
-            shares.level[r] = np.float64(np.float32(shares.part[r] / (used / all_used)))
+            shares.level[r] = _in_seven_digits(shares.part[r] / (used / all_used))
         else:
             shares.level[r] = np.inf
 
