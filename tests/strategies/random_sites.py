@@ -122,9 +122,10 @@ def priorities(draw: st.DrawFn, n_jobs: int) -> Priorities:
     eighths = st.lists(st.integers(0, 8), min_size=n_jobs, max_size=n_jobs)
     names = ("size", "partition", "qos", "tres")
     weights = {name: float(draw(st.sampled_from((0, 1, 50)))) for name in (*names, "age")}
+    of_job = [rows[-1], *draw(st.lists(st.sampled_from(rows), min_size=n_jobs - 1, max_size=n_jobs - 1))]
     return Priorities(
         tree,
-        np.array(draw(st.lists(st.sampled_from(rows), min_size=n_jobs, max_size=n_jobs))),
+        np.array(of_job),
         np.array(draw(eighths)) / 8,
         {name: np.array(draw(eighths)) / 8 for name in names},
         {**weights, "fair_share": 1000.0} if draw(st.booleans()) else {},

@@ -106,10 +106,11 @@ def share_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
         yield Problem(f"scheduler.weights.{name}", "found it", allowed, "leave it out")
     if weights["fair_share"] and world.n_jobs and (priorities.of_job == NOBODY).all():
         found, allowed = "found a weight of fair shares", "no job is of a user or an account of the site"
-        yield Problem("scheduler.weights.fair_share", found, allowed, "write [[account]] for those of the log")
+        yield Problem("scheduler.weights.fair_share", found, allowed, _TREE)
 
 
 _GIVE = "give weights = {age = 1000, fair_share = 10000}, or priorityweightage and others in [slurm] of the site"
+_TREE = "write [[account]] for those of the log, or give weights = {fair_share = 0}"
 
 
 def _ints(n: int) -> Counts:

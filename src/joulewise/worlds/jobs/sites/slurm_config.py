@@ -19,6 +19,7 @@ from joulewise.worlds.jobs.sites.slurm_settings import IN_CONF, IN_PARAMETERS, S
 from joulewise.worlds.jobs.sites.slurm_text import Entries, SlurmTexts
 from joulewise.worlds.jobs.sites.slurm_values import (
     NOTHING,
+    slurm_billing,
     slurm_count,
     slurm_flag,
     slurm_grace_s,
@@ -65,7 +66,6 @@ _NOT_OF_PARTITION: Mapping[str, str] = {
     "rootonly": "jobs of all users may come",
     "overtimelimit": "jobs end at their limit",
     "selecttypeparameters": "nodes are shared as everywhere",
-    "tresbillingweights": "what is used is counted in processors",
     "jobdefaults": "jobs have what they ask for",
 }
 """Keys of partitions without a place in a site that may change when jobs start, and what happens instead."""
@@ -113,6 +113,7 @@ _PARTITION_KEYS: Mapping[str, _PartitionKey] = {
     "allowqos": _PartitionKey("qos_of_jobs", slurm_names),
     "preemptmode": _PartitionKey("preemption", slurm_preemption),
     "gracetime": _PartitionKey("grace_s", slurm_grace_s),
+    "tresbillingweights": _PartitionKey("billing", slurm_billing),
 }
 """Keys of partitions by their names in lower case; of two for one field, the later one counts."""
 
