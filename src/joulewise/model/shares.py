@@ -66,9 +66,7 @@ class Priorities:
         raise_if_any(_priority_problems(self))
 
 
-def equal_shares(
-    names: tuple[str, ...], codes: Ints, used_per_s: Floats, factors: Mapping[str, Floats]
-) -> Priorities:
+def equal_shares(names: tuple[str, ...], codes: Ints, used_per_s: Floats, factors: Mapping[str, Floats]) -> Priorities:
     """Users with equal shares, who have what they have left of it; jobs of unknown users are those of one more."""
     is_unknown = np.asarray(codes) < 0
     users = (*names, "") if is_unknown.any() else names

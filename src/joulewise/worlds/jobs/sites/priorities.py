@@ -44,10 +44,9 @@ class Ranking(NamedTuple):
     uses: Sequence[Mapping[str, int]]
 
 
-def priorities_of(
-    tables: SiteTables, jobs: TraceJobs, ranking: Ranking, findings: list[TraceFinding]
-) -> Priorities:
+def priorities_of(tables: SiteTables, jobs: TraceJobs, ranking: Ranking, findings: list[TraceFinding]) -> Priorities:
     """What decides who comes first; jobs without a place in the tree of accounts are noted."""
+    _note_unknown(tables, findings)
     tree = _Tree.of(tables)
     of_job = tree.rows_of(jobs.log, findings)
     half_life_s = priority_setting(tables.slurm, "prioritydecayhalflife")
@@ -70,10 +69,12 @@ def priorities_of(
     )
 
 
-def unknown_tres(tables: SiteTables) -> list[str]:
-    """What has a weight, but is nothing that the site counts."""
-    known = {name for partition in tables.partitions for name in _amounts_of(tables, partition)}
-    return [name for name, thing in _tres_weights(tables) if thing not in known]
+def _note_unknown(tables: SiteTables, findings: list[TraceFinding]) -> None:
+    """Note weights of what the site does not count."""
+    names = [name for name, thing, _ in _tres_weights(tables) if not thing]
+    if names:
+        reason = f"weights of things that the site does not count ({few(names)})"
+        findings.append(TraceFinding("priorities: unknown things", len(names), reason, "left aside", "lost"))
 
 
 def _weights(slurm: Mapping[str, Any]) -> dict[str, float]:

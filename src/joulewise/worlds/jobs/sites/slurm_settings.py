@@ -27,8 +27,12 @@ IN_CONF: dict[str, SlurmSetting] = {
     ),
     "selecttypeparameters": SlurmSetting("names", "what of nodes is counted: CR_Core, CR_Core_Memory, ..."),
     "prioritytype": SlurmSetting("name", "priority/multifactor, or priority/basic: by submission"),
-    "prioritydecayhalflife": SlurmSetting("time from 0", "half-life of what was used, for fair shares; 0: it is never forgotten", usual=7 * DAY_S),
-    "prioritycalcperiod": SlurmSetting("time from 0", "how often priorities and fair shares are seen anew; 0: at all instants", usual=300.0),
+    "prioritydecayhalflife": SlurmSetting(
+        "time from 0", "half-life of what was used, for fair shares; 0: it is never forgotten", usual=7 * DAY_S
+    ),
+    "prioritycalcperiod": SlurmSetting(
+        "time from 0", "how often priorities and fair shares are seen anew; 0: at all instants", usual=300.0
+    ),
     "priorityusageresetperiod": SlurmSetting("name", "how often what was used is forgotten"),
     "prioritymaxage": SlurmSetting("time from 0", "age at which its factor is 1", usual=7 * DAY_S),
     "priorityfavorsmall": SlurmSetting("flag", "whether small jobs have the larger factor of size", usual=False),
@@ -44,7 +48,9 @@ IN_CONF: dict[str, SlurmSetting] = {
     "priorityweightjobsize": SlurmSetting("number", "weight of size", usual=0),
     "priorityweightpartition": SlurmSetting("number", "weight of the priority of partitions", usual=0),
     "priorityweightqos": SlurmSetting("number", "weight of the priority of qualities of service", usual=0),
-    "priorityweighttres": SlurmSetting("weights", "weights of what is asked for, each as a part of what the partition has", usual={}),
+    "priorityweighttres": SlurmSetting(
+        "weights", "weights of what is asked for, each as a part of what the partition has", usual={}
+    ),
     "fairsharedampeningfactor": SlurmSetting("number", "how much overuse is dampened, without a fair tree", usual=1),
     "preempttype": SlurmSetting("name", "who gives way to whom: preempt/qos, preempt/partition_prio, preempt/none"),
     "preemptmode": SlurmSetting("names", "what becomes of jobs that give way"),
