@@ -110,7 +110,7 @@ def share_trees(draw: st.DrawFn) -> ShareTree:
     users = draw(st.lists(st.integers(0, n_accounts), min_size=1, max_size=6))
     n = len(parent) + len(users)
     shares = draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
-    is_user = [row > n_accounts for row in range(n)]
+    is_user = np.arange(n) > n_accounts
     return ShareTree(tuple(f"a{row}" for row in range(n)), np.array([*parent, *users]), np.array(shares), is_user)
 
 

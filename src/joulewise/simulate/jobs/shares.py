@@ -1,4 +1,4 @@
-"""Priorities on a site as its kernels see them: the tree of accounts as arrays, weights, and what stands for each job."""
+"""Priorities on a site as its kernels see them: the tree of accounts as arrays, weights, and what stands."""
 
 from __future__ import annotations
 

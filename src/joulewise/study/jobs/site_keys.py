@@ -24,14 +24,14 @@ def site_keys() -> list[Entry]:
 
 
 def _slurm_keys() -> list[Entry]:
-    from joulewise.worlds.jobs.sites.slurm_settings import SETTINGS, not_obeyed
+    from joulewise.worlds.jobs.sites.slurm_settings import SETTINGS
     from joulewise.worlds.jobs.sites.written import KINDS
 
     entries = []
     for name, setting in SETTINGS.items():
         kind = KINDS[setting.kind]
         default = "" if setting.usual is None else kind.write(setting.usual)
-        used = {"what it does": "nothing here" if not_obeyed({name: None}) else "the policy multifactor goes by it"}
+        used = {"replayed": "no" if setting.usual is None else "by the policy multifactor"}
         entries.append(_entry("[slurm]", name, setting.meaning, kind.said, default, used))
     return entries
 

@@ -116,8 +116,8 @@ def _partition(tables: SiteTables, ranking: Ranking) -> Floats:
 def _qos(tables: SiteTables, qos: pl.Series) -> Floats:
     """The priorities of qualities of service, as parts of the highest; 0 for those that the site does not have."""
     own = np.array([each.priority for each in tables.qos], np.float64)
-    values = dict(zip((each.name for each in tables.qos), _normal(own, is_raw=_has_flag(tables, *NO_NORMAL_QOS)).tolist(),
-                      strict=True))  # fmt: skip
+    factors = _normal(own, is_raw=_has_flag(tables, *NO_NORMAL_QOS)).tolist()
+    values = {each.name: factor for each, factor in zip(tables.qos, factors, strict=True)}
     return qos.cast(pl.String).replace_strict(values, default=0.0, return_dtype=pl.Float64).fill_null(0.0).to_numpy()
 
 
@@ -251,7 +251,7 @@ class _Tree:
             names = few(list(dict.fromkeys(self._name(*pairs.row(pair)[1:]) for pair in odd_pairs)))
             n = int(of_job.is_in(odd_pairs).sum())
             findings.append(TraceFinding(f"fair shares: {reason}", n, f"{reason} ({names})", done, part))
-        return np.array(rows, np.int32)[of_job.to_numpy()]
+        return np.asarray(np.array(rows, np.int32)[of_job.to_numpy()])
 
     def row(self, account: str | None, user: str | None) -> tuple[int, _Odd | None]:
         """Where a user of an account is, and what is odd about that."""

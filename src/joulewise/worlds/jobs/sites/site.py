@@ -104,9 +104,12 @@ class Partition:
     grace_s: float = field(default=0.0, metadata=_is("time from 0", "time that a job which gives way still has"))
     billing: Mapping[str, float] = field(
         default_factory=dict,
-        metadata=_is("billing", "what a second of its jobs counts as used, for each processor, GPU, GiB of memory, ...; "
-                     "its processors if left out"),
-    )  # fmt: skip
+        metadata=_is(
+            "billing",
+            "what a second of its jobs counts as used, for each processor, GPU, GiB of memory, ...; processors alone if "
+            "left out",
+        ),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
