@@ -46,9 +46,9 @@ def weights_on(priorities: Priorities, scheduler: Scheduler) -> dict[str, float]
 
 
 def order_on(priorities: Priorities, scheduler: Scheduler) -> JobOrder:
-    """The multifactor order of a site: in whole numbers where the site has weights, as Slurm's."""
-    weights = weights_on(priorities, scheduler)
-    return by_shares(weights["age"], weights["fair_share"], priorities.oldest_s, bool(priorities.weights))
+    """The multifactor order of a site: in whole numbers where all weights are the site's, as Slurm's."""
+    weights, is_whole = weights_on(priorities, scheduler), bool(priorities.weights) and not scheduler.weights
+    return by_shares(weights["age"], weights["fair_share"], priorities.oldest_s, is_whole)
 
 
 def standing_on(world: JobWorld, priorities: Priorities, scheduler: Scheduler) -> Floats:

@@ -15,9 +15,10 @@ from joulewise.kernels.records import record
 class Shares(NamedTuple):
     """A tree with the whole in row 0, and parts behind what they are parts of.
 
-    Row r has `part[r]` of its siblings' shares, and `whole_part[r]` of the whole's. Its parts are `child[first[r]:first[r + 1]]`, sorted when users are ranked. `used` holds at `at_s`, from
-    when on `rate` is used each second. Job i is of row `of_job[i]`, -1 for none, and uses `per_s[i]`. `factor` is what
-    users were found to deserve when all was `seen_s[0]`; the last one stands for nobody.
+    Row r has `part[r]` of its siblings' shares, and `whole_part[r]` of the whole's. Its parts are
+    `child[first[r]:first[r + 1]]`, sorted when users are ranked. `used` holds at `at_s`, from when on `rate` is used
+    each second. Job i is of row `of_job[i]`, -1 for none, and uses `per_s[i]`. `factor` is what users were found to
+    deserve when that was `seen_s[0]`; the last one stands for nobody.
     """
 
     parent: NDArray[np.int64]

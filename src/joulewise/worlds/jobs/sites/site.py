@@ -106,8 +106,8 @@ class Partition:
         default_factory=dict,
         metadata=_is(
             "billing",
-            "what a second of its jobs counts as used, for each processor, GPU, GiB of memory, ...; processors alone if "
-            "left out",
+            "what a second of its jobs counts as used: for each processor, GPU, GiB of memory, ...; left out: one for "
+            "each processor",
         ),
     )
 
