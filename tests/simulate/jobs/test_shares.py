@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
 from joulewise.errors import InputError
-from joulewise.kernels.jobs.sites.shares import note_share, see_shares
+from joulewise.kernels.jobs.sites import shares as shares_kernels
 from joulewise.model.shares import Priorities, ShareTree
 from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.simulate.jobs.scheduler import Scheduler
@@ -17,8 +18,18 @@ from joulewise.simulate.jobs.shares import order_on, shares_of, weights_on
 from tests.twins.jobs.shares import SharesTwin
 
 MULTIFACTOR = Scheduler(JOB_POLICIES["multifactor"])
-_note_share: Any = note_share
-_see_shares: Any = see_shares
+_kernels: Any = shares_kernels
+
+
+@numba.njit
+def _note_share(shares: Any, job: Any, now_s: Any, sign: Any) -> None:
+    _kernels.note_share(shares, job, now_s, sign)
+
+
+@numba.njit
+def _see_shares(shares: Any, now_s: Any) -> Any:
+    return _kernels.see_shares(shares, now_s)
+
 
 Account = tuple[str, str, int, float | None]
 """A name, what it is a part of, its shares, and what a user has used; None of an account."""
