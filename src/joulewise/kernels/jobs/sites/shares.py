@@ -49,11 +49,11 @@ class Shares(NamedTuple):
 @inlined
 def _bring_up(shares, r, now_s):
     """Let what a row has used count until now."""
-    time_s = now_s - shares.at_s[r]
+    time_s, decay = now_s - shares.at_s[r], shares.decay_per_s
     if time_s > 0.0:
-        decay = shares.decay_per_s
-        lasting_s = -np.expm1(-decay * time_s) / decay if decay > 0.0 else time_s
-        shares.used[r] = np.exp(-decay * time_s) * shares.used[r] + shares.rate[r] * lasting_s
+        if shares.used[r] > 0.0 or shares.rate[r] > 0.0:
+            lost = -np.expm1(-decay * time_s)
+            shares.used[r] += shares.rate[r] * (lost / decay if decay > 0.0 else time_s) - lost * shares.used[r]
         shares.at_s[r] = now_s
 
 
