@@ -75,7 +75,7 @@ def year(case: Case) -> dict[str, float]:
 
 
 def _with_users(case: Case, world: JobWorld) -> JobWorld:
-    """The same jobs as those of users, of whom few have many, in accounts within accounts, with at most so many each."""
+    """The same jobs as those of users, of whom few have many, in accounts within accounts, each with a limit."""
     assert world.jobs.demands is not None
     draws, n = generator(case.seed, "benchmarks.sites", 0, "users"), world.n_jobs
     first, n_rows = ACCOUNTS + 1, ACCOUNTS + USERS + 1
