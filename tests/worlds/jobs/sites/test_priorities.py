@@ -68,7 +68,12 @@ def test_size_is_the_mean_share_of_nodes_and_processors() -> None:
 
 
 def test_partitions_and_qualities_of_service_are_parts_of_the_highest() -> None:
-    jobs = ({"queue": "normal"}, {"queue": "high", "partition": "gpu"}, {"queue": "other"}, {})
+    jobs: tuple[dict[str, Any], ...] = (
+        {"queue": "normal"},
+        {"queue": "high", "partition": "gpu"},
+        {"queue": "other"},
+        {},
+    )
     assert factor("partition", *jobs) == [0.25, 1.0, 0.25, 0.25]
     assert factor("qos", *jobs) == [0.25, 1.0, 0.0, 0.0]
     assert factor("partition", *jobs, priorityflags=("no_normal_all",)) == [5.0, 20.0, 5.0, 5.0]
