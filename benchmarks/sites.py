@@ -12,7 +12,8 @@ from joulewise.model import UtilityShapes, Workload, constant
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.clusters import Clusters, JobTypes
 from joulewise.model.jobs import Jobs, JobWorld
-from joulewise.model.site import Demands, Site, no_limits
+from joulewise.model.shares import Priorities, ShareTree
+from joulewise.model.site import Demands, Limits, Site, no_limits
 from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.rng import generator
 from joulewise.simulate.jobs.run import simulate_jobs
@@ -24,6 +25,9 @@ CAPACITY = {"cpu": (96, 512, 0), "t4": (96, 384, 2), "g2": (96, 768, 8), "v100":
 """Nodes, and processors, GB and GPUs of each: 1,500 nodes, about like those of the cluster that Alibaba described."""
 
 JOBS, LOAD, MEAN_S = 100_000, 1.0, 3_600.0
+YEAR_JOBS, YEAR_LOAD, YEAR_MEAN_S, YEAR_PART = 275_000, 0.9, 36_000.0, 1 / 8
+ACCOUNTS, USERS, MOST_OF_A_USER = 60, 600, 300
+WEIGHTS = {"age": 1_000.0, "fair_share": 10_000.0, "size": 100.0, "partition": 500.0, "qos": 1_000.0}
 KINDS = {
     (8, 16, 0, 1): 0.25, (32, 64, 0, 1): 0.05, (4, 16, 1, 1): 0.4, (12, 48, 2, 1): 0.1, (24, 96, 4, 1): 0.08,
     (64, 256, 8, 1): 0.08, (64, 256, 8, 2): 0.03, (48, 256, 8, 4): 0.01,
@@ -57,17 +61,51 @@ def shared(case: Case) -> dict[str, float]:
     }
 
 
-def gpu_cluster(case: Case) -> JobWorld:
-    """Jobs that ask for parts of nodes, or several whole ones, at random."""
-    draws, n = generator(case.seed, "benchmarks.sites", 0, ""), max(int(case.part * JOBS), 500)
-    n_nodes = np.array([max(int(case.part * count), 4) for count in N_NODES.values()])
+def year(case: Case) -> dict[str, float]:
+    """A year of a cluster whose users have fair shares, qualities of service and limits: seconds that it takes."""
+    world = _with_users(case, gpu_cluster(case, YEAR_JOBS, YEAR_LOAD, YEAR_MEAN_S, YEAR_PART))
+    outcome = simulate_jobs(world, Scheduler(JOB_POLICIES["multifactor"]))
+    arrival_s = world.jobs.work.arrival_s
+    return {
+        "year.jobs": float(world.n_jobs),
+        "year.days": float(arrival_s[-1]) / 86_400.0,
+        "year.seconds": outcome.mapping_s,
+        "year.mean_wait_s": float(np.nanmean(outcome.allocation.start_s - arrival_s)),
+    }
+
+
+def _with_users(case: Case, world: JobWorld) -> JobWorld:
+    """The same jobs as those of users, of whom few have many, in accounts within accounts, each with a limit."""
+    assert world.jobs.demands is not None
+    draws, n = generator(case.seed, "benchmarks.sites", 0, "users"), world.n_jobs
+    first, n_rows = ACCOUNTS + 1, ACCOUNTS + USERS + 1
+    above = [np.zeros(10, np.int64), draws.integers(1, 11, ACCOUNTS - 10), draws.integers(1, first, USERS)]
+    tree = ShareTree(
+        tuple(map(str, range(n_rows))), np.concatenate(([-1], *above)), draws.integers(1, 20, n_rows),
+        np.arange(n_rows) >= first,
+    )  # fmt: skip
+    user = np.minimum(draws.zipf(1.4, n) - 1, USERS - 1)
+    factors = {name: draws.integers(0, 5, n) / 4 for name in ("size", "partition", "qos")}
+    limits = Limits(
+        ("jobs",), tuple(map(str, range(USERS))), np.full((USERS, 1), MOST_OF_A_USER),
+        np.ones((world.jobs.demands.n_classes, 1), np.int64), user[:, None],
+    )  # fmt: skip
+    priorities = Priorities(tree, user + first, np.full(n, 8.0), factors, WEIGHTS)
+    demands = replace(world.jobs.demands, priorities=priorities, limits=limits)
+    return replace(world, jobs=replace(world.jobs, demands=demands))
+
+
+def gpu_cluster(case: Case, jobs: int = JOBS, load: float = LOAD, mean_s: float = MEAN_S, part: float = 1) -> JobWorld:
+    """Jobs that ask for parts of nodes, or several whole ones, at random, on this part of the nodes."""
+    draws, n = generator(case.seed, "benchmarks.sites", 0, ""), max(int(case.part * jobs), 500)
+    n_nodes = np.array([max(int(case.part * part * count), 4) for count in N_NODES.values()])
     capacity = np.array(list(CAPACITY.values()))
     kinds, shares = np.array(list(KINDS)), np.array(list(KINDS.values()))
     kind = draws.choice(len(kinds), n, p=shares / shares.sum())
-    time_s = np.ceil(draws.exponential(MEAN_S, n)) + 60.0
+    time_s = np.ceil(draws.exponential(mean_s, n)) + 60.0
     planned_s = time_s * draws.uniform(1.0, 4.0, n) // 60.0 * 60.0 + 60.0
     gpus = kinds[:, 2] * kinds[:, 3]
-    span_s = float((gpus[kind] * time_s).sum()) / (LOAD * float((n_nodes * capacity[:, 2]).sum()))
+    span_s = float((gpus[kind] * time_s).sum()) / (load * float((n_nodes * capacity[:, 2]).sum()))
     arrival_s = np.sort(np.floor(draws.uniform(0.0, span_s, n)))
     site = Site(
         ("cores", "memory", "gpus"), tuple(N_NODES), n_nodes, capacity, np.arange(len(CAPACITY)), ("batch",),
@@ -127,10 +165,11 @@ def _demands(kind: Counts, units: Counts, need: Counts) -> Demands:
 
 SUBJECT = Subject(
     "sites",
-    {"whole": whole, "shared": shared},
+    {"whole": whole, "shared": shared, "year": year},
     (
         Bar("EASY on whole nodes of SDSC-BLUE: the same starts on a site that says the same", "whole.same_starts",
             "at least", 1),
         Bar("EASY on 1,500 nodes that jobs share, in jobs per second", "shared.jobs_per_s", "at least", 100_000),
+        Bar("a year with fair shares, qualities of service and limits, in seconds", "year.seconds", "at most", 60),
     ),
 )  # fmt: skip

@@ -42,7 +42,7 @@ from joulewise.worlds.frames import InputColumn
 from joulewise.worlds.jobs.cluster_tables import CLUSTER_COLUMNS, JOB_TIME_COLUMNS
 from joulewise.worlds.jobs.node_outages import OUTAGE_COLUMNS
 from joulewise.worlds.jobs.sites.site_file import SECTIONS, key_of
-from joulewise.worlds.jobs.sites.slurm_settings import SETTINGS
+from joulewise.worlds.jobs.sites.slurm_settings import SETTINGS, SlurmSetting
 from joulewise.worlds.jobs.sites.written import KINDS
 from joulewise.worlds.jobs.tables import JOB_COLUMNS
 from joulewise.worlds.jobs.trace_files import TRACE_COLUMNS
@@ -304,7 +304,8 @@ explains how to make one. Quantities are text with a unit ("2 d", "512 GiB"); 1 
 is left out limits nothing."""
 
 _SLURM_INTRO = """\
-Settings of a Slurm, under its own names in lower case. Numbers are those of Slurm, in its units."""
+Settings of a Slurm, under its own names in lower case. Numbers are those of Slurm, in its units. Those with
+a default are what the policy `multifactor` goes by; the others are not replayed, which is told where it matters."""
 
 
 def site_file() -> str:
@@ -314,9 +315,13 @@ def site_file() -> str:
         f"## `[[{name}]]`\n\n{section.meaning}\n\n" + table(heads, map(_site_key, fields(section.holds)))
         for name, section in SECTIONS.items()
     )
-    rows = ((code(name), KINDS[setting.kind].said, setting.meaning) for name, setting in SETTINGS.items())
-    slurm = f"## `[slurm]`\n\n{_SLURM_INTRO}\n\n" + table(("key", "type", "meaning"), rows)
+    rows = ((code(name), KINDS[each.kind].said, _usual(each), each.meaning) for name, each in SETTINGS.items())
+    slurm = f"## `[slurm]`\n\n{_SLURM_INTRO}\n\n" + table(heads, rows)
     return "\n\n".join((_SITE_INTRO, *parts, slurm))
+
+
+def _usual(setting: SlurmSetting) -> str:
+    return "" if setting.usual is None else code(KINDS[setting.kind].write(setting.usual))
 
 
 def _site_key(key: Field[object]) -> tuple[str, ...]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
 from joulewise.model.jobs import NO_JOB, Jobs, JobWorld, Label
+from joulewise.model.shares import Priorities, ShareTree
 from joulewise.model.site import Demands, Limits, Site
 from tests.strategies.job_worlds import QUEUES, USERS, clusters_of, types_of, work_of
 
@@ -97,3 +100,47 @@ def site_worlds(draw: st.DrawFn, most_jobs: int = 14, *, overruns: bool = False,
     think_s = np.array(draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)), float)
     jobs = Jobs(work_of(np.cumsum(gap).tolist()), after, think_s, labels, asked)
     return JobWorld(clusters_of([N_CORES]), types_of(options), jobs, site=site)
+
+
+@st.composite
+def share_trees(draw: st.DrawFn) -> ShareTree:
+    """Up to 4 accounts in each other, and users of which some have no shares; there is one at least."""
+    n_accounts = draw(st.integers(0, 4))
+    parent = [-1, *(draw(st.integers(0, i)) for i in range(n_accounts))]
+    users = draw(st.lists(st.integers(0, n_accounts), min_size=1, max_size=6))
+    n = len(parent) + len(users)
+    shares = draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
+    is_user = np.arange(n) > n_accounts
+    return ShareTree(tuple(f"a{row}" for row in range(n)), np.array([*parent, *users]), np.array(shares), is_user)
+
+
+@st.composite
+def priorities(draw: st.DrawFn, n_jobs: int) -> Priorities:
+    """Jobs of users of a tree, some of nobody, with all that a site may weigh."""
+    tree = draw(share_trees())
+    rows = [-1, *np.flatnonzero(tree.is_user).tolist()]
+    eighths = st.lists(st.integers(0, 8), min_size=n_jobs, max_size=n_jobs)
+    names = ("size", "partition", "qos", "tres")
+    weights = {name: float(draw(st.sampled_from((0, 1, 50)))) for name in (*names, "age")}
+    of_job = [rows[-1], *draw(st.lists(st.sampled_from(rows), min_size=n_jobs - 1, max_size=n_jobs - 1))]
+    return Priorities(
+        tree,
+        np.array(of_job),
+        np.array(draw(eighths)) / 8,
+        {name: np.array(draw(eighths)) / 8 for name in names},
+        {**weights, "fair_share": 1000.0} if draw(st.booleans()) else {},
+        draw(st.booleans()),
+        draw(st.sampled_from((5.0, 40.0, math.inf))),
+        draw(st.sampled_from((1.0, 3.0))),
+        draw(st.sampled_from((0.0, 8.0))),
+        draw(st.sampled_from((0.0, 1.0, 4.0, 7.0))),
+    )
+
+
+@st.composite
+def ranked_worlds(draw: st.DrawFn) -> JobWorld:
+    """Worlds of sites whose jobs have priorities."""
+    world = draw(site_worlds(overruns=True))
+    assert world.jobs.demands is not None
+    demands = replace(world.jobs.demands, priorities=draw(priorities(world.n_jobs)))
+    return replace(world, jobs=replace(world.jobs, demands=demands))

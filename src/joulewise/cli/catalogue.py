@@ -294,7 +294,18 @@ _LAST: Mapping[str, List] = {
     "rules": _rules,
     "values": _values,
 }
-_LONG = ("examples", "sections", "keys", "plan-sections", "plan-keys", "columns", "words", "rules", "values")
+_LONG = (
+    "examples",
+    "sections",
+    "keys",
+    "site-keys",
+    "plan-sections",
+    "plan-keys",
+    "columns",
+    "words",
+    "rules",
+    "values",
+)
 """What a plain `list` does not show."""
 
 

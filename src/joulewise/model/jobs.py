@@ -244,6 +244,9 @@ def _site_misfits(world: JobWorld) -> Iterator[Problem]:
     if demands.of_job.shape != (world.n_jobs,):
         found = f"found {demands.of_job.size} values"
         yield Problem("jobs.demands.of_job", found, f"must be one for each of the {world.n_jobs} jobs")
+    if demands.priorities is not None and demands.priorities.of_job.shape != (world.n_jobs,):
+        found = f"found {demands.priorities.of_job.size} values"
+        yield Problem("jobs.demands.priorities.of_job", found, f"must be one for each of the {world.n_jobs} jobs")
     n, n_holders = demands.n_classes, len(demands.limits.names)
     shapes = {
         "units": (n,),

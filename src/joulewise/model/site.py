@@ -10,6 +10,7 @@ import numpy as np
 from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Bools, Counts, Ints, freeze_fields
 from joulewise.model.passes import USUAL, Passes
+from joulewise.model.shares import Priorities
 
 ANY_NUMBER = 2**31 - 1
 """More than any node has of anything."""
@@ -86,7 +87,7 @@ class Demands:
     A job of class k runs in one `partition`, in the groups where `gives[k, g]` is above 0. It needs `units[k]`, in
     pieces, each on one node: a piece takes `need[k, g]` of the resources of a node of group g and gives `gives[k, g]`
     units; at most `most[k]` go to one node. Of a group that is counted a piece is a whole node, whatever it needs.
-    `limits` say how much the holders of jobs may have.
+    `limits` say how much the holders of jobs may have, and `priorities` who comes first; without, users are equal.
     """
 
     of_job: Ints
@@ -97,6 +98,7 @@ class Demands:
     gives: Counts
     licences: Counts
     limits: Limits
+    priorities: Priorities | None = None
 
     def __post_init__(self) -> None:
         ints = dict.fromkeys(("units", "most", "need", "gives", "licences"), np.int64)

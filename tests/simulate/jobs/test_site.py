@@ -19,7 +19,8 @@ from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.simulate.jobs.arrays import seen_times
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Overrun, Scheduler
-from tests.strategies.random_sites import N_CORES, site_worlds
+from tests.strategies.random_sites import N_CORES, ranked_worlds, site_worlds
+from tests.twins.jobs.shares import SharesTwin
 from tests.twins.jobs.sites import SiteTwin
 
 NAMES = ("easy", "fcfs", "conservative", "sjf", "wfp3")
@@ -88,6 +89,38 @@ def assert_is_that_of_the_twin(world: JobWorld, scheduler: Scheduler) -> None:
         int(job): float(allocation.start_s[job]) for job in np.flatnonzero(np.isfinite(allocation.start_s))
     }
     assert stays(allocation.places) == {job: dict(sorted(stay.at.items())) for job, stay in wanted.items()}
+
+
+@given(world=ranked_worlds(), ahead=st.sampled_from((None, 0, 2)))
+def test_starts_by_fair_shares_are_those_of_the_plain_twin(world: JobWorld, ahead: int | None) -> None:
+    scheduler = Scheduler(JOB_POLICIES["multifactor"], reservations_for=ahead)
+    allocation = simulate_jobs(world, scheduler).allocation
+    assert check_jobs(world, allocation, scheduler) == []
+    wanted = ranked_twin_of(world, scheduler).run()
+    assert {job: stay.start_s for job, stay in wanted.items()} == {
+        int(job): float(allocation.start_s[job]) for job in np.flatnonzero(np.isfinite(allocation.start_s))
+    }
+
+
+def ranked_twin_of(world: JobWorld, scheduler: Scheduler) -> SiteTwin:
+    """The twin of multifactor, with fair shares made anew from all that ran whenever they are asked for."""
+    assert world.jobs.demands is not None
+    priorities = world.jobs.demands.priorities
+    assert priorities is not None
+    twin, shares = twin_of(world, scheduler), SharesTwin(priorities)
+    weights = dict(priorities.weights) or {"age": 1.0, "fair_share": 1.0, "size": 1.0}
+
+    def priority(job: int, now_s: float) -> float:
+        shares.stretches = [(i, stay.start_s, stay.start_s + twin.time_s[i]) for i, stay in twin.done.items()]
+        waited_s = max(shares.seen_s(now_s) - twin.ready_s[job], 0.0)
+        factors = {name: float(column[job]) for name, column in priorities.factors.items()}
+        factors["age"] = waited_s / priorities.oldest_s if waited_s < priorities.oldest_s else 1.0
+        factors["fair_share"] = shares.factor(job, now_s)
+        total = sum(weight * factors[name] for name, weight in weights.items())
+        return max(math.floor(total + 1e-6), 1) if priorities.weights else total
+
+    twin.priority = priority
+    return twin
 
 
 def stays(places: Places) -> dict[int, dict[tuple[int, int], int]]:

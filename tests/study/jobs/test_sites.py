@@ -213,3 +213,77 @@ def test_what_is_not_modelled_on_a_site_is_refused(where: str, tmp_path: Path) -
     failed = run_sited(tmp_path, lambda text: text.replace(*REFUSED[where])).failed
     assert failed.height
     assert all(where in error for error in failed["error"])
+
+
+SHARED = """
+name = "elm"
+
+[[nodes]]
+name = "cpu"
+count = 1
+cores = 8
+
+[[qos]]
+name = "urgent"
+priority = 5
+
+[[account]]
+name = "physics"
+users = {ann = 1, ben = 1}
+
+[slurm]
+priorityweightfairshare = 1000
+priorityweightqos = 2000
+priorityflags = ["incr_only"]
+"""
+
+HEADER_OF_SHARES = "JobID|Submit|ElapsedRaw|TimelimitRaw|AllocCPUS|AllocNodes|Partition|User|Account|QOS|State"
+ROWS_OF_SHARES = (
+    "1|1000|600|20|8|1|all|ann|physics|normal|COMPLETED",
+    "2|1010|600|20|8|1|all|ann|physics|normal|COMPLETED",
+    "3|1020|600|20|8|1|all|ben|physics|normal|COMPLETED",
+    "4|1900|600|20|8|1|all|zoe|geo|normal|COMPLETED",
+    "5|1910|600|20|8|1|all|zoe|geo|urgent|COMPLETED",
+)
+
+
+def run_shared(folder: Path, *more: str, site: str = SHARED) -> Results:
+    """A study of users of one account who want the whole site, and a user of no account."""
+    (folder / "site.toml").write_text(site)
+    (folder / "log.txt").write_text("\n".join([HEADER_OF_SHARES, *ROWS_OF_SHARES]))
+    study = STUDY.replace('["fcfs", "easy", "conservative"]', "\n".join(['"multifactor"', *more]))
+    return run_study(parse_study(study, "study.toml", folder), folder / "out", 1)
+
+
+def waits_of(folder: Path) -> dict[str, float]:
+    store, run = Store(folder / "out"), open_results(folder / "out").runs["run"][0]
+    return dict(store.read_table(store.detail_file(JOBS, run)).select("job_id", "wait_s").iter_rows())
+
+
+def test_jobs_come_by_the_priorities_of_their_site(tmp_path: Path) -> None:
+    """Ben has used nothing of his share when the first job ends; zoe has no share, but an urgent job."""
+    assert run_shared(tmp_path).failed.is_empty()
+    assert judged(tmp_path) == [()]
+    assert waits_of(tmp_path) == {"1": 0, "3": 600 - 20, "5": 1200 - 910, "2": 1800 - 10, "4": 2400 - 900}
+    store, run = Store(tmp_path / "out"), open_results(tmp_path / "out").runs["run"][0]
+    found = dict(store.read_table(store.detail_file(FINDINGS, run)).select("key", "n").iter_rows())
+    assert found["fair shares: jobs of accounts that the site does not have"] == 2
+    assert found["not replayed: settings of Slurm"] == 1
+
+
+def test_weights_of_a_study_take_the_place_of_those_of_the_site(tmp_path: Path) -> None:
+    assert run_shared(tmp_path, "weights = {qos = 0, fair_share = 0, age = 1}").failed.is_empty()
+    assert waits_of(tmp_path) == {"1": 0, "2": 590, "3": 1180, "4": 900, "5": 1490}
+
+
+REFUSED_WEIGHTS: dict[str, tuple[str, Callable[[str], str]]] = {
+    "no weight above 0": ("weights = {qos = 0, fair_share = 0}", lambda site: site),
+    "no job is of a user or an account": ("", lambda site: site.replace('"physics"', '"other"')),
+}
+
+
+@pytest.mark.parametrize("said", REFUSED_WEIGHTS)
+def test_weights_of_nothing_are_refused(said: str, tmp_path: Path) -> None:
+    more, change = REFUSED_WEIGHTS[said]
+    failed = run_shared(tmp_path, more, site=change(SHARED)).failed
+    assert [said in error for error in failed["error"]] == [True]

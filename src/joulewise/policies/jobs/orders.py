@@ -11,6 +11,12 @@ from joulewise.policies.jobs.policy import JobObjective, JobOrder
 WEIGHTS: Mapping[str, float] = {"age": 1.0, "fair_share": 1.0, "size": 1.0, "queue": 1.0}
 """What the factors of the multifactor order count unless the scheduler says otherwise."""
 
+SITE_WEIGHTS = ("partition", "qos", "tres")
+"""Weights that sites have beside those."""
+
+_ROUNDING = 1e-6
+"""Priorities in whole numbers are rounded down, but not by what rounding alone has taken away."""
+
 OLDEST_S = 7 * 86_400.0
 """A job that has waited this long has the whole factor of age."""
 
@@ -52,6 +58,28 @@ def multifactor(weights: Mapping[str, float]) -> JobOrder:
     The weights are named as in WEIGHTS, which stand for those that are left out.
     """
     return _multifactor(*({**WEIGHTS, **weights}[name] for name in WEIGHTS))
+
+
+@lru_cache(maxsize=64)
+def by_shares(age: float, fair_share: float, oldest_s: float, is_whole: bool) -> JobOrder:
+    """The multifactor order of sites: there `usage` is the factor of fair share, and `standing` all other factors.
+
+    Where it `is_whole`, priorities are whole numbers of 1 or more.
+    """
+
+    def weighted(
+        wait_s: float, planned_s: float, nodes: float, size: float, resources: float, usage: float, standing: float
+    ) -> float:
+        aged = wait_s / oldest_s if wait_s < oldest_s else 1.0
+        return age * aged + fair_share * usage + standing
+
+    def whole(
+        wait_s: float, planned_s: float, nodes: float, size: float, resources: float, usage: float, standing: float
+    ) -> float:
+        aged = wait_s / oldest_s if wait_s < oldest_s else 1.0
+        return max(math.floor(age * aged + fair_share * usage + standing + _ROUNDING), 1.0)
+
+    return JobOrder(whole if is_whole else weighted)
 
 
 @lru_cache(maxsize=64)

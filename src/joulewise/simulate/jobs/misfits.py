@@ -12,6 +12,7 @@ from joulewise.model.jobs import JobWorld
 from joulewise.policies.jobs.compile import compiled_objective, compiled_order, looks_at_energy
 from joulewise.policies.jobs.layout import job_facts
 from joulewise.policies.jobs.limits import advice_to_end, job_limits
+from joulewise.policies.jobs.orders import SITE_WEIGHTS
 from joulewise.simulate.jobs.arrays import most_pins, outlived
 from joulewise.simulate.jobs.scheduler import Scheduler
 from joulewise.simulate.jobs.site import site_misfits
@@ -33,6 +34,10 @@ def job_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
     if scheduler.passes != "always":
         found, allowed = f"found {scheduler.passes!r} in a world without a site", "are those of the Slurm of a site"
         yield Problem("scheduler.passes", found, allowed, "leave it out, or describe the site")
+    for name in scheduler.weights:
+        if name in SITE_WEIGHTS:
+            found, allowed = "found it on clusters", "only the file of a site has partitions, QOS and what they count"
+            yield Problem(f"scheduler.weights.{name}", found, allowed, "leave it out")
     yield from _window_problems(world, scheduler)
     yield from _pin_problems(world, scheduler)
     supply, outages = world.supply, world.outages

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
 from joulewise.errors import Problem, check_kinds, raise_if_any, unknown_name
-from joulewise.policies.jobs.orders import WEIGHTS, multifactor
+from joulewise.policies.jobs.orders import SITE_WEIGHTS, WEIGHTS, multifactor
 from joulewise.policies.jobs.policy import ALL_JOBS, Commitment, JobOrder, JobPolicy
 
 SHORTEST_INTERVAL_S = 1e-3
@@ -71,7 +71,8 @@ class Scheduler:
     **Queues and priorities.** Jobs are large, medium or small by their mean core-seconds as a share of the largest
     type's, split at `queue_thresholds`; each turn takes `per_cycle` of large, medium and small ones. `weights` are
     those of the multifactor order; `standing` gives queues a place from 0 to 1 in it, and what users have used
-    counts half after `usage_half_life_s`.
+    counts half after `usage_half_life_s`. A site may say so itself: its weights stand for those that are left out,
+    and its half-life for the usual one.
     """
 
     policy: JobPolicy
@@ -172,8 +173,8 @@ def _holding_problems(scheduler: Scheduler) -> Iterator[Problem]:
 
 def _priority_problems(scheduler: Scheduler) -> Iterator[Problem]:
     for name in scheduler.weights:
-        if name not in WEIGHTS:
-            yield unknown_name("scheduler.weights", name, WEIGHTS)
+        if name not in (*WEIGHTS, *SITE_WEIGHTS):
+            yield unknown_name("scheduler.weights", name, (*WEIGHTS, *SITE_WEIGHTS))
     for name, weight in scheduler.weights.items():
         if not math.isfinite(weight):
             yield Problem(f"scheduler.weights.{name}", f"found {weight}", "must be finite")

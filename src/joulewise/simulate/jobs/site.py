@@ -37,11 +37,11 @@ from joulewise.model.jobs import NO_JOB, Fate, JobAllocation, JobWorld
 from joulewise.model.passes import Passes
 from joulewise.model.site import ANY_NUMBER, Demands, Places, Site
 from joulewise.policies.jobs.compile import compiled_order
-from joulewise.policies.jobs.layout import job_facts
 from joulewise.policies.jobs.orders import BY_ARRIVAL
-from joulewise.policies.jobs.policy import ALL_JOBS
+from joulewise.policies.jobs.policy import ALL_JOBS, JobOrder
 from joulewise.simulate.jobs import arrays as job_arrays
 from joulewise.simulate.jobs.scheduler import Scheduler
+from joulewise.simulate.jobs.shares import cores_of, order_on, priorities_on, share_misfits, shares_of, standing_on
 
 _run_site: Any = run_site
 _BEFORE_ALL_S = -1.0
@@ -66,12 +66,16 @@ def run_on_site(world: JobWorld, scheduler: Scheduler) -> Sited:
     assert world.site is not None
     assert world.jobs.demands is not None
     state = _new_run(world, world.site, world.jobs.demands, scheduler)
-    priority = compiled_order(scheduler.order or BY_ARRIVAL)
+    priority = compiled_order(_order(world, scheduler))
     _run_site(state, priority, _BEFORE_ALL_S)  # compiles, or loads what was compiled
     began = time.perf_counter()
     n_events = int(_run_site(state, priority, world.jobs.work.end_s))
     mapping_s = time.perf_counter() - began
     return Sited(_allocation(world, world.site, state, scheduler), n_events, mapping_s)
+
+
+def _order(world: JobWorld, scheduler: Scheduler) -> JobOrder:
+    return order_on(priorities_on(world), scheduler) if scheduler.policy.is_weighted else scheduler.order or BY_ARRIVAL
 
 
 def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
@@ -98,6 +102,7 @@ def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
         )
         advice = 'use overrun = "raise" or "unaware", or planned = "requested" with overrun = "kill"'
         yield Problem("scheduler.overrun", found, allowed, advice)
+    yield from share_misfits(world, scheduler)
     if world.supply.is_limited:
         yield Problem("supply", "found a limit of energy or power", kept)
     if world.outages.n_outages:
@@ -217,7 +222,9 @@ def _most_pieces(site: Site, demands: Demands) -> Counts:
 def _rules(site: Site, scheduler: Scheduler, n_ahead: int) -> SiteRules:
     in_passes = scheduler.passes == "slurm"
     passes = site.passes if in_passes else Passes(resolution_s=0.0, window_s=math.inf)
-    return SiteRules(n_ahead, scheduler.policy.backfills, _is_by_arrival(scheduler), in_passes, **asdict(passes))
+    policy = scheduler.policy
+    orders = (_is_by_arrival(scheduler), policy.is_weighted)
+    return SiteRules(n_ahead, policy.backfills, *orders, in_passes, **asdict(passes))
 
 
 def _n_ahead(scheduler: Scheduler) -> int:
@@ -252,21 +259,17 @@ def _fits(world: JobWorld) -> Bools:
 
 def _ranked(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler) -> Ranked:
     """What priorities go by, where nodes are the processors of a site."""
-    facts = job_facts(world)
     planned_s, _ = job_arrays.seen_times(world, scheduler)
     fits, option = _fits(world), world.types.first[world.jobs.work.task_type]
-    cores = np.zeros(world.n_jobs)
-    cores[fits] = world.types.nodes[option[fits]]
-    resources = np.zeros(world.n_jobs)
+    cores, resources, priorities = cores_of(world), np.zeros(world.n_jobs), priorities_on(world)
     resources[fits] = planned_s[option[fits]] * cores[fits]
     return Ranked(
         site.tier[demands.partition][demands.of_job],
         cores,
         cores / world.clusters.n_nodes[0],
         resources,
-        cores,
-        job_arrays.standings_of(world, scheduler, facts).standing,
-        job_arrays.usage_of(world, scheduler),
+        standing_on(world, priorities, scheduler),
+        shares_of(priorities, scheduler),
     )
 
 

@@ -106,10 +106,15 @@ class SchedulerParameters:
     per_cycle: tuple[int, int, int] = explained(
         Scheduler.per_cycle, "queues by size: how many large, medium, small jobs a turn"
     )
-    weights: Weights = explained((), "of the policy multifactor: age, fair_share, size and queue; 1 if left out")
+    weights: Weights = explained(
+        (),
+        "of the policy multifactor: age, fair_share, size and queue; 1 if left out; on a site partition, qos and tres "
+        "too, and those left out are the site's if its file has any",
+    )
     standing: Standing = explained((), "of the policy multifactor: place of queues from 0 to 1, by their names")
     usage_half_life_s: Annotated[float, Field(gt=0)] = explained(
-        Scheduler.usage_half_life_s, "of the policy multifactor: what a user has used counts half after this time"
+        Scheduler.usage_half_life_s,
+        "of the policy multifactor: what a user has used counts half after this time; 7 d leaves it to a site's file",
     )
 
     def scheduler(self, policy: JobPolicy) -> Scheduler:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from joulewise.study.jobs.policies import job_policies
 from joulewise.study.jobs.schedule import JobsKind
+from joulewise.study.jobs.site_keys import site_keys
 from joulewise.study.kinds.conformance import PolicyCheck
 from joulewise.study.kinds.system import System
 
@@ -17,4 +18,4 @@ def _check_policy(spec: str, folder: Path) -> Iterator[PolicyCheck]:
     return check_policy(spec, folder)
 
 
-SYSTEM = System("jobs", (JobsKind(),), {"job-policies": job_policies}, _check_policy)
+SYSTEM = System("jobs", (JobsKind(),), {"job-policies": job_policies, "site-keys": site_keys}, _check_policy)

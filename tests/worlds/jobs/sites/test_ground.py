@@ -90,15 +90,20 @@ def test_what_is_not_replayed_of_a_site_is_told() -> None:
         qos=tuple(Qos(name=f"q{i}", max_submitted=1) for i in range(8)),
         accounts=(Account(name="a"),),
         reservations=(Reservation(name="r", start=0.0, end=1.0, nodes={"cpu": 1}),),
-        slurm={"bf_window": 60.0},
+        slurm={
+            "bf_window": 60,
+            "prioritymaxage": 60.0,
+            "priorityweightassoc": 0,
+            "priorityflags": ("max_tres", "incr_only"),
+        },
     )
     found = {finding.key.removeprefix("not replayed: "): finding for finding in not_replayed(full)}
     assert {key: finding.n for key, finding in found.items()} == {
-        "preemption and limits on submission": 8, "accounts": 1, "reservations": 1,
+        "preemption and limits on submission": 8, "reservations": 1,
         "partitions with default_time": 1,
-        "partitions with priority": 1, "partitions with accounts": 1,
+        "partitions with accounts": 1,
         "partitions with qos_of_jobs": 1, "partitions with preemption": 1, "partitions with grace": 1,
-        "settings of Slurm": 1,
+        "settings of Slurm": 2,
     }  # fmt: skip
     assert (
         found["preemption and limits on submission"].reason

@@ -37,6 +37,7 @@ VALUES: Mapping[str, st.SearchStrategy[Any]] = {
     "things": st.dictionaries(names, st.integers(1, 10**6)),
     "shares": st.dictionaries(names, st.integers(0, 10**6)),
     "weights": st.dictionaries(names, st.floats(-1e14, 1e14) | st.integers(-(10**6), 10**6)),
+    "billing": st.dictionaries(st.sampled_from(["cores", "nodes", "gpus", "memory_mib", "a100"]), st.floats(-1e3, 1e3)),
     "amounts": st.dictionaries(st.sampled_from(["cores", "nodes", "gpus", "memory_mib"]), st.integers(1, 10**6)),
     "sharing": st.sampled_from(["shared", "exclusive"]),
     "state": st.sampled_from(["up", "down", "drain", "inactive"]),
@@ -85,6 +86,7 @@ def test_sites_that_are_written_are_read_again(
             qos_of_jobs=(),
             min_nodes=0,
             default_time_s=None,
+            billing={},
         )
         for number, each in enumerate(partitions)
     ]

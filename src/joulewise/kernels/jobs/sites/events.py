@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from joulewise.kernels.jit import inlined, kernel, shared
-from joulewise.kernels.jobs.orders import note_usage, usage_of
 from joulewise.kernels.jobs.sites.fitting import (
     could_fit,
     fits_now,
@@ -19,6 +18,7 @@ from joulewise.kernels.jobs.sites.fitting import (
 )
 from joulewise.kernels.jobs.sites.layout import ANY_NUMBER, NOWHERE
 from joulewise.kernels.jobs.sites.outlook import end_s, plan_end, put, remove
+from joulewise.kernels.jobs.sites.shares import factor_of, note_share, see_shares
 
 # What is to come
 
@@ -76,8 +76,8 @@ def _change_free(run, i, sign):
     for lic in range(run.ground.licences.size):
         run.ground.licences[lic] -= sign * run.asks.licences[k, lic]
     _count(run, i, k, sign)
-    if not run.rules.is_by_arrival:
-        note_usage(run.ranked.usage, i, run.start_s[i] if sign > 0 else end_s(run, i), sign * run.ranked.cores[i])
+    if run.rules.by_shares:
+        note_share(run.ranked.shares, i, run.start_s[i] if sign > 0 else end_s(run, i), sign)
 
 
 @inlined
@@ -140,10 +140,23 @@ def _comes_before(run, i, j):
 
 
 @inlined
-def _queue_up(run, i, now_s):
-    """A job joins the queue: higher tiers first, then who was ready first; whether it comes before somebody."""
+def _priority_of(run, priority, i, now_s):
+    """The priority of a waiting job; not-a-number counts as the lowest."""
+    ranked = run.ranked
+    rank = priority(
+        now_s - run.waiting.ready_s[i], run.coming.planned_s[i], ranked.nodes[i], ranked.share[i],
+        ranked.resources[i], factor_of(ranked.shares, i), ranked.standing[i],
+    )  # fmt: skip
+    return -np.inf if np.isnan(rank) else rank
+
+
+@inlined
+def _queue_up(run, priority, i, now_s):
+    """A job joins the queue: higher tiers first, then by priority, then who was ready first; whether it passes one."""
     waiting, at = run.waiting, run.waiting.n[0]
     waiting.ready_s[i] = now_s
+    if run.rules.by_shares:
+        waiting.key[i] = _priority_of(run, priority, i, now_s)
     while at > 0 and _comes_before(run, i, waiting.job[at - 1]):
         waiting.job[at] = waiting.job[at - 1]
         at -= 1
@@ -244,21 +257,21 @@ def _begin_anew(run):
 
 @shared
 def _sort(run, priority, now_s):
-    """Put the waiting jobs in order: of higher tiers first, then of higher priority, then as they became ready."""
-    waiting, ranked = run.waiting, run.ranked
+    """Put the waiting jobs in order: of higher tiers first, then of higher priority, then as they became ready.
+
+    Whether their order changes.
+    """
+    waiting, has_changed = run.waiting, False
     for at in range(waiting.n[0]):
-        i = waiting.job[at]
-        rank = priority(
-            now_s - waiting.ready_s[i], run.coming.planned_s[i], ranked.nodes[i], ranked.share[i], ranked.resources[i],
-            usage_of(ranked.usage, i, now_s), ranked.standing[i],
-        )  # fmt: skip
-        waiting.key[i] = -np.inf if np.isnan(rank) else rank
+        waiting.key[waiting.job[at]] = _priority_of(run, priority, waiting.job[at], now_s)
     for at in range(1, waiting.n[0]):  # few change their places from one event to the next
         i, to = waiting.job[at], at
         while to > 0 and _comes_before(run, i, waiting.job[to - 1]):
             waiting.job[to] = waiting.job[to - 1]
             to -= 1
         waiting.job[to] = i
+        has_changed |= to < at
+    return has_changed
 
 
 @shared
@@ -291,19 +304,23 @@ def run_site(run, priority, end_s):
             now_s = min(now_s, coming.arrival_s[n_arrived])
         if now_s == math.inf or now_s > end_s:
             return n_events
-        is_new = _end_all(run, now_s) or not rules.is_by_arrival or _is_outlived(run, now_s)
+        sorts_always = not (rules.is_by_arrival or rules.by_shares)
+        is_new = False
+        if rules.by_shares and see_shares(run.ranked.shares, now_s):
+            is_new = _sort(run, priority, run.ranked.shares.seen_s[0])
+        is_new |= _end_all(run, now_s) or sorts_always or _is_outlived(run, now_s)
         begin = run.waiting.n[0]
         while n_arrived < coming.arrival_s.size and coming.arrival_s[n_arrived] == now_s:
             if coming.after[n_arrived] == NOWHERE:
-                is_new |= _queue_up(run, n_arrived, now_s)
+                is_new |= _queue_up(run, priority, n_arrived, now_s)
             n_arrived += 1
         while _next_s(run.later) == now_s:
-            is_new |= _queue_up(run, _pop(run.later), now_s)
+            is_new |= _queue_up(run, priority, _pop(run.later), now_s)
         n_events += run.waiting.n[0] > 0
         if is_new or rules.in_passes:
             begin = 0
             _begin_anew(run)
-            if not rules.is_by_arrival:
+            if sorts_always:
                 _sort(run, priority, now_s)
         if rules.in_passes:
             pass_s = _pass_twice(run, pass_s, now_s)

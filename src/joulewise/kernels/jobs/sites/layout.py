@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from joulewise.kernels.jobs.orders import Usage
+from joulewise.kernels.jobs.sites.shares import Shares
 from joulewise.kernels.records import record
 
 NOWHERE = -1
@@ -84,15 +84,14 @@ class Coming(NamedTuple):
 
 @record
 class Ranked(NamedTuple):
-    """What priorities go by: nodes, their share of the site, core-seconds and standing of each job."""
+    """What priorities go by: nodes, their share of the site, core-seconds and standing of each job, and fair shares."""
 
     tier: NDArray[np.int64]
     nodes: NDArray[np.float64]
     share: NDArray[np.float64]
     resources: NDArray[np.float64]
-    cores: NDArray[np.float64]
     standing: NDArray[np.float64]
-    usage: Usage
+    shares: Shares
 
 
 @record
@@ -258,11 +257,14 @@ class SiteRules(NamedTuple):
     `n_first` are looked at, and each partition waits for its first that cannot start, with its nodes. At whole
     multiples of `interval_s` the first `n_tested` are, and start beside what is held ahead: whole nodes, up to
     `window_s` ahead, from and until whole multiples of `resolution_s` by a clock that shows `clock_s` at instant 0.
+    Priorities are seen anew at every instant or, `by_shares`, when fair shares are; a job that comes has its own from
+    then on.
     """
 
     n_ahead: int
     backfills: bool
     is_by_arrival: bool
+    by_shares: bool
     in_passes: bool
     interval_s: float
     resolution_s: float

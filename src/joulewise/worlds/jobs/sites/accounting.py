@@ -10,6 +10,7 @@ from joulewise.worlds.jobs.sites.site import CORES, GPUS, MEMORY_MIB, NODES, ROO
 from joulewise.worlds.jobs.sites.slurm_text import Entries
 from joulewise.worlds.jobs.sites.slurm_values import (
     NOTHING,
+    our_name,
     slurm_count,
     slurm_grace_s,
     slurm_limit_s,
@@ -19,7 +20,6 @@ from joulewise.worlds.jobs.sites.slurm_values import (
 )
 from joulewise.worlds.jobs.sites.written import RefusedError
 
-_OURS = {"cpu": CORES, "node": NODES, "mem": MEMORY_MIB, "gres/gpu": GPUS}
 _EVERYWHERE = (CORES, NODES, GPUS, MEMORY_MIB)
 
 
@@ -37,17 +37,9 @@ def _amounts(text: str) -> dict[str, int]:
         name, equals, number = part.partition("=")
         if not equals:
             raise RefusedError("must be things with numbers, for example cpu=100,gres/gpu=4")
-        ours = _our_name(name)
+        ours = our_name(name)
         amounts[ours] = slurm_mib(number) if ours == MEMORY_MIB else slurm_count(number)
     return amounts
-
-
-def _our_name(name: str) -> str:
-    """What we call a thing: gres/gpu:a100 is a100, gres/nvme is nvme, license/matlab is matlab."""
-    kind, _, inner = name.partition("/")
-    if name.casefold() in _OURS:
-        return _OURS[name.casefold()]
-    return inner.rpartition(":")[2] if kind.casefold() in ("gres", "license") and inner else name
 
 
 _COLUMNS: Mapping[str, _Column] = {

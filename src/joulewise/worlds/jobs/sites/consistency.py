@@ -136,14 +136,15 @@ def _of_reservation(reservation: Reservation, n_nodes: Mapping[str, int], place:
 
 
 def _of_amounts(site: SiteTables, place: Place) -> Iterator[Problem]:
-    """Limits on things that the site does not have."""
+    """Limits on, and bills for, things that the site does not have."""
     of_nodes = (name for group in site.nodes for name in (*group.gpus, *group.other))
     things = dict.fromkeys((CORES, NODES, GPUS, MEMORY_MIB, *of_nodes, *(licence.name for licence in site.licences)))
     shown = ["memory" if name == MEMORY_MIB else name for name in things]
-    for qos in site.qos:
-        for key in _AMOUNTS:
-            unknown = (name for name in getattr(qos, key) if name not in things)
-            yield from (unknown_name(place(qos, key), name, shown) for name in unknown)
+    named: list[tuple[Qos | Partition, str]] = [(qos, key) for qos in site.qos for key in _AMOUNTS]
+    named += [(partition, "billing") for partition in site.partitions]
+    for table, key in named:
+        unknown = (name for name in getattr(table, key) if name not in things)
+        yield from (unknown_name(place(table, key), name, shown) for name in unknown)
 
 
 def _of_preempting(all_qos: Sequence[Qos], place: Place) -> Iterator[Problem]:

@@ -12,6 +12,7 @@ import polars as pl
 from joulewise.model.site import ANY_NUMBER, Demands, Site
 from joulewise.worlds.jobs.sites.ground import OF_A_GPU, capped_cores, few
 from joulewise.worlds.jobs.sites.limits import JOBS, limits_of, too_much
+from joulewise.worlds.jobs.sites.priorities import Ranking, priorities_of
 from joulewise.worlds.jobs.sites.site import CORES, GPUS, MEMORY_MIB, NODES, NodeGroup, SiteTables
 from joulewise.worlds.jobs.sites.too_little import too_little
 from joulewise.worlds.jobs.trace_jobs import Processors, TraceFinding, TraceJobs
@@ -60,15 +61,18 @@ def demands_on(
     _note_oddities(site, kinds, of_job, findings)
     made = [_Kind.of(tables, site, asked) for asked in kinds]
     _note_misfits(site, kinds, made, of_job, findings)
+    uses = [_uses(tables, asked) for asked in kinds]
+    ranking = Ranking(of_job.to_numpy(), frame["partition"].to_numpy(), [asked.nodes or 1 for asked in kinds], uses)
     return Demands(
-        of_job.to_numpy(),
+        ranking.of_job,
         np.array([asked.partition for asked in kinds]),
         np.array([kind.units for kind in made]),
         np.array([kind.most for kind in made]),
         np.array([kind.need for kind in made]),
         np.array([kind.gives for kind in made]),
         np.array([_licences(site, asked) for asked in kinds]).reshape(len(kinds), len(site.licences)),
-        limits_of(tables, jobs.log, frame["partition"], [_uses(tables, asked) for asked in kinds]),
+        limits_of(tables, jobs.log, frame["partition"], uses),
+        priorities_of(tables, jobs, ranking, findings),
     )
 
 

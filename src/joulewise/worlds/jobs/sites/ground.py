@@ -14,13 +14,13 @@ from joulewise.worlds.jobs.sites.site import (
     CORES,
     GPUS,
     MEMORY_MIB,
-    Account,
     NodeGroup,
     Partition,
     Qos,
     Reservation,
     SiteTables,
 )
+from joulewise.worlds.jobs.sites.slurm_settings import not_obeyed
 from joulewise.worlds.jobs.trace_jobs import TraceFinding
 
 OF_A_GPU = 1000
@@ -30,7 +30,7 @@ _MOST_NAMES = 6
 _SUBMISSIONS = ("max_submitted", "max_submitted_per_user", "max_submitted_per_account")
 
 _NOT_OF_PARTITIONS: Mapping[str, object] = {
-    "default_time_s": None, "priority": 1, "accounts": (), "qos_of_jobs": (), "preemption": None,
+    "default_time_s": None, "accounts": (), "qos_of_jobs": (), "preemption": None,
     "grace_s": 0.0,
 }  # fmt: skip
 """What jobs are not held to of partitions, unless it is as usual."""
@@ -100,18 +100,18 @@ def _counts(values: object) -> Counts:
 
 def not_replayed(tables: SiteTables) -> list[TraceFinding]:
     """What a site has that its jobs are not held to, one finding for each."""
-    named: dict[str, Sequence[Qos | Account | Reservation]] = {
+    named: dict[str, Sequence[Qos | Reservation]] = {
         "preemption and limits on submission": [
             each for each in tables.qos if each.preempts or any(getattr(each, key) for key in _SUBMISSIONS)
         ],
-        "accounts": tables.accounts,
         "reservations": tables.reservations,
     }
     found = [(what, [each.name for each in rows]) for what, rows in named.items() if rows]
     for key, usual in _NOT_OF_PARTITIONS.items():
         names = [each.name for each in tables.partitions if getattr(each, key) != usual]
         found += [(f"partitions with {key.removesuffix('_s')}", names)] if names else []
-    found += [("settings of Slurm", list(tables.slurm))] if tables.slurm else []
+    settings = not_obeyed(tables.slurm)
+    found += [("settings of Slurm", settings)] if settings else []
     return [
         TraceFinding(f"not replayed: {what}", len(names), f"{what} of the site ({few(names)})", "not replayed", "lost")
         for what, names in found

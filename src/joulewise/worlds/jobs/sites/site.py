@@ -102,6 +102,14 @@ class Partition:
         default=None, metadata=_is("preemption", "what becomes of its jobs that give way; as [slurm] says if left out")
     )
     grace_s: float = field(default=0.0, metadata=_is("time from 0", "time that a job which gives way still has"))
+    billing: Mapping[str, float] = field(
+        default_factory=dict,
+        metadata=_is(
+            "billing",
+            "what a second of its jobs counts as used: for each processor, GPU, GiB of memory, ...; left out: one for "
+            "each processor",
+        ),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

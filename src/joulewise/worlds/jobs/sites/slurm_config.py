@@ -13,12 +13,25 @@ from joulewise.worlds.jobs.sites.accounting import accounts_of, qos_of
 from joulewise.worlds.jobs.sites.consistency import inconsistencies
 from joulewise.worlds.jobs.sites.hostlists import split_list
 from joulewise.worlds.jobs.sites.imported import CHANGED, GUESSED, LOST, Entry, Findings, ImportedSite, tell_read
-from joulewise.worlds.jobs.sites.site import PARTITION_STATES, Account, Licence, Partition, Qos, Setting, SiteTables
+from joulewise.worlds.jobs.sites.site import (
+    CORES,
+    GPUS,
+    MEMORY_MIB,
+    NODES,
+    PARTITION_STATES,
+    Account,
+    Licence,
+    Partition,
+    Qos,
+    Setting,
+    SiteTables,
+)
 from joulewise.worlds.jobs.sites.slurm_nodes import Grouped, NodeLists, NodeReader, grouped, in_order
 from joulewise.worlds.jobs.sites.slurm_settings import IN_CONF, IN_PARAMETERS, SETTINGS
 from joulewise.worlds.jobs.sites.slurm_text import Entries, SlurmTexts
 from joulewise.worlds.jobs.sites.slurm_values import (
     NOTHING,
+    slurm_billing,
     slurm_count,
     slurm_flag,
     slurm_grace_s,
@@ -41,7 +54,6 @@ _HELD_BACK: Mapping[str, str] = {
     "suspendtime": "nodes stay on; [system] of a study has standby",
     "completewait": "nodes are free as soon as a job ends",
     "preemptparameters": "jobs give way in the usual order",
-    "tresbillingweights": "what is used is counted in processors",
 }
 """Settings without a place in a site that may change when jobs start, and what happens instead."""
 
@@ -65,7 +77,6 @@ _NOT_OF_PARTITION: Mapping[str, str] = {
     "rootonly": "jobs of all users may come",
     "overtimelimit": "jobs end at their limit",
     "selecttypeparameters": "nodes are shared as everywhere",
-    "tresbillingweights": "what is used is counted in processors",
     "jobdefaults": "jobs have what they ask for",
 }
 """Keys of partitions without a place in a site that may change when jobs start, and what happens instead."""
@@ -113,6 +124,7 @@ _PARTITION_KEYS: Mapping[str, _PartitionKey] = {
     "allowqos": _PartitionKey("qos_of_jobs", slurm_names),
     "preemptmode": _PartitionKey("preemption", slurm_preemption),
     "gracetime": _PartitionKey("grace_s", slurm_grace_s),
+    "tresbillingweights": _PartitionKey("billing", slurm_billing),
 }
 """Keys of partitions by their names in lower case; of two for one field, the later one counts."""
 
@@ -159,13 +171,15 @@ class _SlurmSite:
         name, licences = self._name(), tuple(self._licences())
         accounts = tuple(self._accounts(name))
         partitions = self._with_default(tuple(self._with_accounts(partitions, {account.name for account in accounts})))
-        things = {name for each in groups for name in (*each.group.gpus, *each.group.other)}
+        of_nodes = (name for each in groups for name in (*each.group.gpus, *each.group.other))
+        things = {*of_nodes, *(licence.name for licence in licences)}
+        partitions = tuple(self._with_bills(partitions, {CORES, NODES, GPUS, MEMORY_MIB, *things}))
         site = SiteTables(
             name=name,
             nodes=tuple(each.group for each in groups),
             partitions=partitions,
             licences=licences,
-            qos=tuple(self._qos(partitions, things | {licence.name for licence in licences})),
+            qos=tuple(self._qos(partitions, things)),
             accounts=accounts,
             slurm=slurm,
         )
@@ -352,6 +366,14 @@ class _SlurmSite:
             said = "accounts that are not there are left out"
             self.findings.tell(LOST, "AllowAccounts", said, partition.name)
             yield replace(partition, accounts=there)
+
+    def _with_bills(self, partitions: tuple[Partition, ...], things: Collection[str]) -> Iterator[Partition]:
+        """The partitions with bills for what there is."""
+        for partition in partitions:
+            there = {name: weight for name, weight in partition.billing.items() if name in things}
+            for name in partition.billing.keys() - there.keys():
+                self.findings.tell(LOST, f"bills for {name}", "the site counts no such thing", partition.name)
+            yield replace(partition, billing=there)
 
     # --- licences and qualities of service ------------------------------------------------------------------
 

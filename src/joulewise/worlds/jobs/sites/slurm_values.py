@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from joulewise.worlds.jobs.sites.hostlists import split_list
-from joulewise.worlds.jobs.sites.site import PREEMPTIONS
+from joulewise.worlds.jobs.sites.site import CORES, GPUS, MEMORY_MIB, NODES, PREEMPTIONS
 from joulewise.worlds.jobs.sites.slurm_settings import SlurmSetting
 from joulewise.worlds.jobs.sites.written import NO_JOB, RefusedError
 
@@ -21,6 +21,8 @@ _UNITS = {"sec": 1, "min": 60}
 _SUFFIX = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)([kmgt]?)", re.IGNORECASE)
 _GRES_COUNT = re.compile(r"([0-9]{1,15})([kmgt]?)", re.IGNORECASE)
+_WEIGHT = re.compile(r"([+-]?(?:[0-9]{1,15}(?:\.[0-9]{0,9})?|\.[0-9]{1,9}))([kmgt]?)", re.IGNORECASE)
+_OURS = {"cpu": CORES, "node": NODES, "mem": MEMORY_MIB, "gres/gpu": GPUS}
 _YES = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
@@ -127,6 +129,27 @@ def _thing(text: str) -> tuple[str, str, int]:
     if not name or len(kinds) > 1:
         raise RefusedError("must be things such as gpu:a100:4,nvme:2")
     return name, kinds[0] if kinds else "", int(count[1]) * _SUFFIX[count[2].casefold()] if count else 1
+
+
+def our_name(name: str) -> str:
+    """What we call a thing of Slurm's: gres/gpu:a100 is a100, gres/nvme is nvme, license/matlab is matlab."""
+    kind, _, inner = name.partition("/")
+    if name.casefold() in _OURS:
+        return _OURS[name.casefold()]
+    return inner.rpartition(":")[2] if kind.casefold() in ("gres", "license") and inner else name
+
+
+def slurm_billing(text: str) -> dict[str, float]:
+    """What is billed for each thing, CPU=1.0,Mem=0.25G,GRES/gpu=2, under our names; for memory by the GiB."""
+    weights: dict[str, float] = {}
+    for part in split_list(text):
+        name, _, number = part.partition("=")
+        found, ours = _WEIGHT.fullmatch(number), our_name(name)
+        if found is None or (found[2] and ours != MEMORY_MIB):
+            raise RefusedError("must be things with weights, for example CPU=1.0,Mem=0.25G,GRES/gpu=2")
+        unit = _SUFFIX["g"] / _SUFFIX[found[2].casefold() or "m"] if ours == MEMORY_MIB else 1
+        weights[ours] = float(found[1]) * unit
+    return weights
 
 
 def slurm_weights(text: str) -> dict[str, float]:

@@ -143,6 +143,10 @@ def _number(name: str, value: Any) -> tuple[str, float]:
     return name, value
 
 
+def _bill(name: str, value: Any) -> tuple[str, float]:
+    return _number(MEMORY_MIB if name == _MEMORY else name, value)
+
+
 def _one_of(choices: tuple[str, ...]) -> Callable[[Any], str]:
     def read(value: Any) -> str:
         if value not in choices:
@@ -186,6 +190,10 @@ def _write_numbers(numbers: Mapping[str, float]) -> str:
     return f"{{{', '.join(f'{word(name)} = {number!r}' for name, number in numbers.items())}}}"
 
 
+def _write_bill(weights: Mapping[str, float]) -> str:
+    return _write_numbers({_MEMORY if name == MEMORY_MIB else name: n for name, n in weights.items()})
+
+
 def _write_amounts(amounts: Mapping[str, int]) -> str:
     parts = (
         f"{_MEMORY} = {text(size_text(n))}" if name == MEMORY_MIB else f"{word(name)} = {n}"
@@ -225,6 +233,7 @@ KINDS: dict[str, Kind] = {
         "table of whole numbers", _by_name(lambda name, n: (name, _whole(0)(n)), "{anna = 1}"), _write_numbers
     ),
     "weights": Kind("table of numbers", _by_name(_number, "{cpu = 1000}"), _write_numbers),
+    "billing": Kind("table of numbers", _by_name(_bill, "{cores = 1, memory = 0.25, gpus = 2}"), _write_bill),
     "amounts": Kind(
         "table of whole numbers and sizes", _by_name(_amount, '{cores = 100, memory = "1 TiB"}'), _write_amounts
     ),
