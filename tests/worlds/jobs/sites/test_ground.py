@@ -91,6 +91,7 @@ def test_what_is_not_replayed_of_a_site_is_told() -> None:
         accounts=(Account(name="a"),),
         reservations=(Reservation(name="r", start=0.0, end=1.0, nodes={"cpu": 1}),),
         slurm={
+            "bf_busy_nodes": True,
             "bf_window": 60,
             "prioritymaxage": 60.0,
             "priorityweightassoc": 0,
