@@ -373,5 +373,5 @@ def _with_ports(text: str) -> str:
 def test_the_page_shows_what_is_imported(tmp_path: Path) -> None:
     page = (Path(__file__).parents[4] / "docs" / "how-to" / "sites.md").read_text(encoding="utf-8")
     (conf,) = re.findall(r"```ini\n(.*?)```", page, re.DOTALL)
-    (site,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    site = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[0]
     assert imported(tmp_path, conf).site == parse_site(site, "site.toml")

@@ -76,7 +76,9 @@ def factor_of(shares, i):
 @shared
 def see_shares(shares, now_s):
     """See what users deserve where a period has ended since that was last done; whether it has."""
-    seen_s = np.floor(now_s / shares.period_s) * shares.period_s if shares.period_s > 0.0 else now_s
+    seen_s = now_s
+    if shares.period_s > 0.0:
+        seen_s = min(np.floor(now_s / shares.period_s) * shares.period_s, now_s)
     if seen_s <= shares.seen_s[0]:
         return False
     shares.seen_s[0] = seen_s

@@ -37,7 +37,7 @@ IN_CONF: dict[str, SlurmSetting] = {
         "time from 0", "how often priorities and fair shares are seen anew; 0: at all instants", usual=300.0
     ),
     "priorityusageresetperiod": SlurmSetting("name", "how often what was used is forgotten"),
-    "prioritymaxage": SlurmSetting("time from 0", "age at which its factor is 1", usual=7 * DAY_S),
+    "prioritymaxage": SlurmSetting("time from 0", "age at which the factor of age is 1", usual=7 * DAY_S),
     "priorityfavorsmall": SlurmSetting("flag", "whether small jobs have the larger factor of size", usual=False),
     "priorityflags": SlurmSetting(
         "names",
@@ -45,16 +45,28 @@ IN_CONF: dict[str, SlurmSetting] = {
         "NO_NORMAL_QOS, NO_NORMAL_TRES, ...",
         usual=(),
     ),
-    "priorityweightage": SlurmSetting("number", "weight of age", usual=0),
+    "priorityweightage": SlurmSetting(
+        "number", "weight of age: how long a job could have started, as a part of prioritymaxage", usual=0
+    ),
     "priorityweightassoc": SlurmSetting("number", "weight of the priority of accounts"),
-    "priorityweightfairshare": SlurmSetting("number", "weight of fair shares", usual=0),
-    "priorityweightjobsize": SlurmSetting("number", "weight of size", usual=0),
-    "priorityweightpartition": SlurmSetting("number", "weight of the priority of partitions", usual=0),
-    "priorityweightqos": SlurmSetting("number", "weight of the priority of qualities of service", usual=0),
+    "priorityweightfairshare": SlurmSetting(
+        "number", "weight of fair shares: what a job's user and the accounts above have left of theirs", usual=0
+    ),
+    "priorityweightjobsize": SlurmSetting(
+        "number", "weight of size: the mean of a job's shares of the site's nodes and processors", usual=0
+    ),
+    "priorityweightpartition": SlurmSetting(
+        "number", "weight of the priority of partitions, each as a part of the highest", usual=0
+    ),
+    "priorityweightqos": SlurmSetting(
+        "number", "weight of the priority of qualities of service, each as a part of the highest", usual=0
+    ),
     "priorityweighttres": SlurmSetting(
         "weights", "weights of what is asked for, each as a part of what the partition has", usual={}
     ),
-    "fairsharedampeningfactor": SlurmSetting("number", "how much overuse is dampened, without a fair tree", usual=1),
+    "fairsharedampeningfactor": SlurmSetting(
+        "number", "what divides the exponent of fair shares, without a fair tree", usual=1
+    ),
     "preempttype": SlurmSetting("name", "who gives way to whom: preempt/qos, preempt/partition_prio, preempt/none"),
     "preemptmode": SlurmSetting("names", "what becomes of jobs that give way"),
     "preemptexempttime": SlurmSetting("time from 0", "for how long a job does not give way"),
