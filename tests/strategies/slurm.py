@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol")
 WHY_NOT = "needs root and Slurm: apt install slurm-wlm munge"
@@ -49,10 +50,10 @@ AccountingStorageType=accounting_storage/none
 KillWait=2
 MinJobAge=600
 TreeWidth=65533
-NodeName=DEFAULT CPUs={cpus} RealMemory=100000 State=UNKNOWN
-NodeName=n[1-{n}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}]
-PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
+ONE_PARTITION = "PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
+
+NO_GPUS: Mapping[str, int] = MappingProxyType({})
 
 _GUARD = """
 import os, signal, subprocess, sys, time
@@ -149,15 +150,22 @@ class Slurm:
 
 
 @contextmanager
-def running_slurm(folder: Path, n_nodes: int, cpus: int = 2) -> Iterator[Slurm]:
-    """A Slurm of so many nodes with so many processors each, as its configuration says; only on this host."""
+def running_slurm(
+    folder: Path, n_nodes: int, cpus: int = 2, settings: str = ONE_PARTITION, gpus: Mapping[str, int] = NO_GPUS
+) -> Iterator[Slurm]:
+    """A Slurm of nodes n1, n2, ... with so many processors each, and GPUs on some; only on this host.
+
+    The settings stand for those of their names in its configuration.
+    """
     slurm = Slurm(folder, n_nodes)
     (folder / "state").mkdir()
     control, *ports = _free_ports(n_nodes + 1)
-    text = _CONF.format(
-        folder=folder, control=control, n=n_nodes, cpus=cpus, host=socket.gethostname(), first=ports[0], last=ports[-1]
-    )
-    (folder / "slurm.conf").write_text(text)
+    lines = [f"NodeName=DEFAULT CPUs={cpus} RealMemory=100000 State=UNKNOWN"]
+    for number, port in enumerate(ports, start=1):
+        has = f" Gres=gpu:{gpus[f'n{number}']}" if f"n{number}" in gpus else ""
+        lines.append(f"NodeName=n{number} NodeHostname={socket.gethostname()} NodeAddr=127.0.0.1 Port={port}{has}")
+    _configure(folder, control, "\n".join((*lines, settings)))
+    _make_gpus(folder, gpus)
     guard = None
     try:
         _start_controller(slurm)
@@ -177,10 +185,7 @@ def running_controller(folder: Path, settings: str) -> Iterator[Slurm]:
     """A Slurm of these settings without a daemon on any node: it tells what it has understood."""
     slurm = Slurm(folder, 0)
     (folder / "state").mkdir()
-    said = {line.partition("=")[0] for line in settings.splitlines()}
-    kept = [line for line in _CONF.splitlines() if line.partition("=")[0] not in {*said, "NodeName", "PartitionName"}]
-    text = "\n".join(kept).format(folder=folder, control=_free_ports(1)[0])
-    (folder / "slurm.conf").write_text(f"{text}\n{settings}")
+    _configure(folder, _free_ports(1)[0], settings)
     guard = None
     try:
         _start_controller(slurm)
@@ -191,6 +196,22 @@ def running_controller(folder: Path, settings: str) -> Iterator[Slurm]:
         slurm.stop()
         if guard is not None:
             guard.communicate("stopped", timeout=20)
+
+
+def _configure(folder: Path, port: int, settings: str) -> None:
+    """Write slurm.conf, in which these settings stand for those of the same names."""
+    said = {line.partition("=")[0] for line in settings.splitlines()}
+    kept = [line for line in _CONF.splitlines() if line.partition("=")[0] not in said]
+    text = "\n".join(kept).format(folder=folder, control=port)
+    (folder / "slurm.conf").write_text(f"{text}\n{settings}\n")
+
+
+def _make_gpus(folder: Path, gpus: Mapping[str, int]) -> None:
+    """Write gres.conf; what stands for GPUs are files, as a node's daemon looks for them."""
+    for number in range(max(gpus.values(), default=0)):
+        (folder / f"gpu{number}").touch()
+    lines = [f"NodeName={node} Name=gpu File={folder}/gpu[0-{n - 1}]" for node, n in gpus.items()]
+    (folder / "gres.conf").write_text("\n".join(lines) + "\n")
 
 
 def _answers(slurm: Slurm) -> bool:
