@@ -45,7 +45,7 @@ def show_summary(results: Results, page: Path | None) -> None:
         {**_line(row, axes, headline), **_others(row, axes, others, means), "": standing.get(_place(row, axes), "")}
         for row in rows[:_MOST_ROWS]
     ]
-    title = f"{results.study.name}: {kind.title}, {'the best points, ' if large else ''}{_spread(rows)}"
+    title = f"{results.study.name}: {kind.title}, {'the best points, ' if large else ''}{_spread(rows, results)}"
     print_table(title, lines, numbers=(headline.title, "±", "trials", *(other.title for other in others)))
     if len(rows) > len(lines):
         print(f"... and {count(len(rows) - len(lines), 'more point')}.")
@@ -81,10 +81,11 @@ def _number(value: float | None) -> str | None:
     return None if value is None else f"{value:.4g}"
 
 
-def _spread(rows: Sequence[Mapping[str, Any]]) -> str:
+def _spread(rows: Sequence[Mapping[str, Any]], results: Results) -> str:
     """What a table says of the spread over trials."""
     has_intervals = any(row["high"] is not None for row in rows)
-    return "mean and 95 % interval over trials" if has_intervals else "one trial: no intervals"
+    trials = "resamples" if results.study.resamples else "trials"
+    return f"mean and 95 % interval over {trials}" if has_intervals else "one trial: no intervals"
 
 
 def _is_beyond(row: Mapping[str, Any]) -> bool:

@@ -182,6 +182,8 @@ class Results(Visible, looks="studies"):
     @property
     def error(self) -> statistics.Error:
         """What the intervals of means and differences may miss by."""
+        if self.study.resamples:
+            return statistics.of_resamples
         return statistics.at_looks if self.study.until else statistics.once
 
     def details(

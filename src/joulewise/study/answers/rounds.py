@@ -209,7 +209,7 @@ def _doubt(points: Sequence[int], means: _Rows, behind: _Rows | None, *, is_shar
     for row, base in zip(spans, bases, strict=True):
         half = 0.0 if row["high"] is None else row["high"] - row["mean"]
         if row["n"] > 1 and half <= ROUNDING * abs(base):
-            unseen.append(1 - at_looks(row["n"], n_among) ** (1 / row["n"]))
+            unseen.append(1 - at_looks.chance(row["n"], n_among) ** (1 / row["n"]))
         elif half and row.get("standing", TIED):
             doubts.append(half if is_share else _percent(half, base))
     return max(doubts), max(unseen)

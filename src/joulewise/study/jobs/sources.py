@@ -95,6 +95,10 @@ def _trace(parameters: TraceParameters, system: ClusterSystem | SiteTables | Non
     return load_trace(parameters, system, draw.folder, draw.seed, draw.trial)
 
 
+def _is_resampled(parameters: TraceParameters) -> bool:
+    return parameters.resample_s is not None
+
+
 def _given(system: ClusterSystem | SiteTables | None, workload: str) -> ClusterSystem:
     """The clusters; InputError where only a log could tell what they are, or what its jobs ask of a site."""
     if isinstance(system, SiteTables):
@@ -196,7 +200,8 @@ JOB_WORKLOADS = (
         "the jobs of a real log: SWF, or what `joulewise import` made",
         TraceParameters,
         _trace,
-        is_random=lambda log: log.resample_s is not None,
+        is_random=_is_resampled,
+        resamples=_is_resampled,
         n_tasks=_lines,
         table="trace",
     ),

@@ -115,6 +115,10 @@ class Kind(ABC):
         """Whether such a world differs from trial to trial."""
         return any(self.source_of(part).is_random(part.parameters) for part in parts)
 
+    def resamples(self, workload: Part) -> bool:
+        """Whether trials of a workload are resamples of one sample, so that more of them tell no more of the world."""
+        return self.source_of(workload).resamples(workload.parameters)
+
     def all_columns(self) -> tuple[Column, ...]:
         """The columns of all tables of such a study, those that every study has among them."""
         return (*FIRST_COLUMNS, *self.columns, *LAST_COLUMNS)

@@ -98,6 +98,11 @@ class Study(Visible, looks="studies"):
         """What decides at points, each once."""
         return tuple(dict.fromkeys({id(point.decision): point.decision for point in self.points}.values()))
 
+    @cached_property
+    def resamples(self) -> bool:
+        """Whether trials are resamples of one sample: their spread is how surely it is known, however many there are."""
+        return any(map(self.kind.resamples, dict.fromkeys(point.workload for point in self.points)))
+
     @property
     def grows(self) -> bool:
         """Whether what came out says how many trials points have."""
