@@ -24,13 +24,13 @@ _WEEK_S = 7 * DAY_S
 
 def jobs_of(submit_s: list[int]) -> TraceJobs:
     """Jobs submitted then, each with a run time that tells it from all others."""
-    at_s, run_s = np.array(submit_s, float), 1.0 + np.arange(len(submit_s))
+    at_s, run_s = (np.array(times, np.float64) for times in (submit_s, range(1, len(submit_s) + 1)))
     log = pl.DataFrame(
         {"job_id": [str(n) for n in range(len(submit_s))], "after_job": [None, *map(str, range(len(submit_s) - 1))],
          "submit_s": submit_s},
         schema_overrides={"after_job": pl.String},
     )  # fmt: skip
-    return TraceJobs(at_s, run_s, 2 * run_s, 2 * run_s, np.arange(1, len(submit_s) + 1), log)
+    return TraceJobs(at_s, run_s, 2 * run_s, 2 * run_s, np.arange(len(submit_s)), log)
 
 
 LOGS = st.lists(st.integers(0, int(40 * DAY_S)), min_size=1, max_size=30).map(lambda at: jobs_of(sorted([0, *at])))
@@ -79,10 +79,6 @@ def log_of_days(folder: Path, n_days: int) -> None:
 
 def loaded(folder: Path, trial: int, seed: int = 7, **keys: Any) -> Trace:
     return load_trace(TraceParameters(trace="log.swf", resample_s=7 * DAY_S, **keys), None, folder, seed, trial)
-
-
-def arrivals(trace: Trace) -> list[float]:
-    return trace.jobs.work.arrival_s.tolist()
 
 
 def test_a_trial_is_the_same_whatever_else_varies_and_the_first_is_the_log(tmp_path: Path) -> None:

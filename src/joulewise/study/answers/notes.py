@@ -23,9 +23,7 @@ HOW = {
 """What each way to meet means."""
 
 
-OF_ONE_SAMPLE = (
-    "resamples of one log: intervals tell how surely that log shows it, and more trials do not narrow them."
-)
+OF_ONE_SAMPLE = "resamples of one log: intervals tell how surely that log shows it, and more trials do not narrow them."
 
 
 def notes_of(sides: Sequence[Side], pairs: pl.DataFrame, points: Sequence[pl.DataFrame]) -> Iterator[str]:

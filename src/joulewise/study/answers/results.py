@@ -92,9 +92,8 @@ class Results(Visible, looks="studies"):
         return self._headline(self.judging())
 
     def _headline(self, runs: pl.LazyFrame) -> Column:
-        kind = self.study.kind
-        shown = [column.name for column in kind.shown() if column.name in self.columns]
-        return rounds.headline(kind, runs.select(shown).collect())
+        shown = [column.name for column in self.study.first_columns if column.name in self.columns]
+        return rounds.headline(self.study, runs.select(shown).collect())
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -177,7 +176,8 @@ class Results(Visible, looks="studies"):
 
     def leaders(self, metric: str) -> pl.DataFrame:
         """The points that are best in their world, and those that trials do not tell apart from them."""
-        return statistics.leaders(self.judged, self.axes, metric, self.error)
+        ranked = self.judged.with_columns(pl.col(metric) * self.study.kind.sense_of(metric))
+        return statistics.leaders(ranked, self.axes, metric, self.error)
 
     @property
     def error(self) -> statistics.Error:

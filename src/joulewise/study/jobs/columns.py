@@ -99,9 +99,12 @@ JOB_COLUMNS = (
         "mean_wait_s", "s",
         f"mean time in which a job could have run and did not, {_COUNTED}; it counts from arrival, or from when the "
         "job before it, and its think time, were over",
-        title="mean wait", form=duration, rank=30,
+        title="mean wait", form=duration, rank=30, least_is_best=True,
     ),
-    metric("median_wait_s", "s", f"median wait, {_COUNTED}"),
+    metric(
+        "median_wait_s", "s", f"median wait, {_COUNTED}", title="median wait", form=duration, rank=35,
+        least_is_best=True,
+    ),
     metric("max_wait_s", "s", f"longest wait, {_COUNTED}", heading="longest wait"),
     metric("mean_turnaround_s", "s", f"mean time from when a job could have started to its end, {_COUNTED}"),
     metric("median_turnaround_s", "s", f"median turnaround, {_COUNTED}"),
@@ -109,7 +112,7 @@ JOB_COLUMNS = (
     metric(
         "mean_bounded_slowdown", "",
         f"mean of max(1, turnaround / max(time that it needs undisturbed, 10 s)), {_COUNTED}",
-        title="slowdown", form=three_figures, rank=40,
+        title="slowdown", form=three_figures, rank=40, least_is_best=True,
     ),
     metric("median_bounded_slowdown", "", f"median bounded slowdown, {_COUNTED}"),
     metric(

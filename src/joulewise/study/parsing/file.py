@@ -94,7 +94,7 @@ def parse_study(
     if parsed.has_sane_size(combinations, heading, tuning) and check_inputs and not refused:
         seed, trials = (heading.seed, heading.trials) if heading else (0, 1)
         parsed.check_inputs(combinations, Draw(seed, 0, folder), trials)
-    parsed.problems += _idle_looks(combinations, parsed)
+    parsed.problems += [*_idle_looks(combinations, parsed), *_unclear_best(combinations, tuning, file_name)]
     raise_if_any(dict.fromkeys(parsed.problems))
     assert heading is not None
     points = itertools.chain.from_iterable(map(points_of, combinations))
@@ -421,6 +421,15 @@ def _idle_looks(combinations: Iterable[Combination], parsed: _ParsedFile) -> Ite
     if parsed.until and any(kind.resamples(part) for kind, part in workloads):
         where, found = f"{parsed.file_name}: {_TRIALS}", f'found "{parsed.until}" and resamples of one sample'
         yield Problem(where, found, "must be a whole number, as more resamples tell no more", "such as trials = 50")
+
+
+def _unclear_best(combinations: Iterable[Combination], tuning: Tuning | None, file_name: str) -> Iterator[Problem]:
+    """That tuning does not say by what, where less of what is shown first is better."""
+    for found in combinations if tuning and not tuning.metric else ():
+        first = next(iter(found.kind.shown(found.sections[WORKLOAD].values)), None)
+        if first is not None and first.least_is_best:
+            said, advice = f"found no metric, and {first.name} is shown first", 'give metric, and best = "lowest"'
+            yield Problem(f"{file_name}: {TUNE}", said, "must have metric and best", advice)
 
 
 def _misfits(tuning: Tuning, place: str, kind: Kind, swept: Mapping[str, str], own: Sequence[str]) -> Iterator[Problem]:

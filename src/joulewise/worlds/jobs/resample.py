@@ -72,7 +72,7 @@ class Blocks(NamedTuple):
             found, advice = "found no job in the blocks that were drawn", "take longer blocks: the log has empty days"
             raise InputError(Problem("workload.resample", found, advice=advice))
         block = np.repeat(np.arange(len(of_block)), [each.size for each in of_block])
-        later_s = DAY_S * (np.array(self.places) - begins)[block]
+        later_s = DAY_S * (np.array(self.places) - begins)[block].astype(np.float64)
         return jobs.moved(rows, later_s, block + 1)
 
 
