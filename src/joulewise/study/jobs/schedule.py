@@ -71,6 +71,15 @@ _JUDGE_S = 2e-5
 """What it takes to judge a job."""
 _INTERVAL_S = 60.0
 _LOG, _CAPS = "workload.trace", "supply.power_cap_by_hour"
+_RULES, _RESAMPLE = "workload.rules", "workload.resample_s"
+_OF_LOGS = (
+    "A log tells nothing of utility, so it is shown only where the study gives rules for it. Powers that are not logged "
+    "come from rules as well (`joulewise list rules`). Waits and slowdowns are of the jobs themselves."
+)
+_OF_RESAMPLES = (
+    "Trials are resamples of one log, the first of them the log itself: intervals tell how surely that log shows what "
+    "is shown, and more trials do not narrow them."
+)
 _OF_UTILITY = ("possible_percent", "utility_percent")
 _TABLES = (_CAPS, "supply.tariff", "system.outages")
 
@@ -201,12 +210,13 @@ class JobsKind(Kind):
 
     def sentences(self, runs: pl.DataFrame, _axes: Sequence[str]) -> Iterator[str]:
         """Which bound says what is possible, where utility comes from, and jobs that no cluster can run."""
-        yield from of_bounds(runs, "jobs")
-        if _LOG in runs.columns and runs[_LOG].drop_nulls().len():
-            yield (
-                "A log tells nothing of utility: it comes from rules (`joulewise list rules`), as do powers that are "
-                "not logged. Waits and slowdowns are of the jobs themselves."
-            )
+        is_log = _LOG in runs.columns and runs[_LOG].drop_nulls().len()
+        if not is_log or runs[_RULES].count():
+            yield from of_bounds(runs, "jobs")
+        if is_log:
+            yield _OF_LOGS
+            if _RESAMPLE in runs.columns and runs[_RESAMPLE].count():
+                yield _OF_RESAMPLES
             if any(runs[key].drop_nulls().len() for key in _TABLES if key in runs.columns):
                 yield (
                     "Tables with dates are held against the clock of the log. Hours and seconds without dates count "
