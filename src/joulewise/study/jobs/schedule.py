@@ -73,8 +73,8 @@ _INTERVAL_S = 60.0
 _LOG, _CAPS = "workload.trace", "supply.power_cap_by_hour"
 _RULES, _RESAMPLE = "workload.rules", "workload.resample_s"
 _OF_LOGS = (
-    "A log tells nothing of utility, so it is shown only where the study gives rules for it. Powers that are not logged "
-    "come from rules as well (`joulewise list rules`). Waits and slowdowns are of the jobs themselves."
+    "A log tells nothing of utility, so it is shown only where the study gives rules for it. Powers that are not "
+    "logged come from rules as well (`joulewise list rules`). Waits and slowdowns are of the jobs themselves."
 )
 _OF_RESAMPLES = (
     "Trials are resamples of one log, the first of them the log itself: intervals tell how surely that log shows what "
