@@ -19,11 +19,11 @@ from joulewise.present.tables import WORDS, Cell, Table, cost_tables, measured_t
 from joulewise.study.answers import statistics
 
 _METRICS = (
-    WAIT, "median_wait_s", "mean_turnaround_s", SLOWDOWN, BUSY, "mean_queue_length", "energy_j", "energy_per_job_j",
-    "jobs_completed", "jobs_dropped", "jobs_waiting", "makespan_s", "fairness",
+    WAIT, "median_wait_s", "p95_wait_s", "mean_turnaround_s", SLOWDOWN, BUSY, "mean_queue_length", "energy_j",
+    "energy_per_job_j", "jobs_completed", "jobs_dropped", "jobs_waiting", "makespan_s", "fairness",
 )  # fmt: skip
 _OF_UTILITY = (POSSIBLE, UTILITY)
-_CHANGING = (WAIT, "median_wait_s", SLOWDOWN, "median_bounded_slowdown", BUSY)
+_CHANGING = (WAIT, "median_wait_s", "p95_wait_s", SLOWDOWN, BUSY)
 _MOST_ROWS = 25
 _SUMMARIES = {
     "queue": ("Queues", "most jobs first", "jobs"),

@@ -105,7 +105,8 @@ def _metrics(sides: Sequence[Side], wanted: Sequence[str]) -> tuple[str, ...]:
     kind = sides[0].results.study.kind
     common = [set(side.results.columns) for side in sides]
     there = [name for name in kind.metrics(sides[0].results.columns) if all(name in names for names in common)]
-    first = [column for column in kind.shown() if all(column in side.results.study.first_columns for side in sides)]
+    firsts = [side.results.study.first_columns for side in sides]
+    first = [column for column in firsts[0] if all(column in columns for columns in firsts)]
     patterns = wanted or [column.name for column in first if column.is_metric]
     raise_if_any(
         unknown_name("metric", pattern, there) for pattern in wanted if not any(fnmatchcase(m, pattern) for m in there)

@@ -80,7 +80,7 @@ _OF_RESAMPLES = (
     "Trials are resamples of one log, the first of them the log itself: intervals tell how surely that log shows what "
     "is shown, and more trials do not narrow them."
 )
-_OF_UTILITY = ("possible_percent", "utility_percent")
+_OF_UTILITY, _OF_WAITS = ("possible_percent", "utility_percent"), ("median_wait_s", "p95_wait_s")
 _TABLES = (_CAPS, "supply.tariff", "system.outages")
 
 
@@ -107,9 +107,9 @@ class JobsKind(Kind):
 
     def shown(self, workloads: Iterable[Part] = ()) -> list[Column]:
         """Of logs whose jobs no rules of the study give worth, how long they wait and how busy the clusters are."""
-        columns = super().shown(workloads)
         is_told = all(part.source != TRACE or part.parameters.rules is not None for part in workloads)
-        return columns if is_told else [column for column in columns if column.name not in _OF_UTILITY]
+        others = _OF_WAITS if is_told else _OF_UTILITY
+        return [column for column in super().shown(workloads) if column.name not in others]
 
     def build_world(self, parts: WorldParts, draw: Draw) -> Scene:
         """The world of one trial; InputError when its sources do not describe one."""
