@@ -116,7 +116,7 @@ def _earned(world: JobWorld, job: _JobStory, window: tuple[float, float]) -> flo
 
 
 def _times(jobs: Sequence[_JobStory]) -> dict[str, float]:
-    """Waits, turnarounds and slowdowns of jobs that arrived and had nodes: means, medians, ends of 95 %, and the most."""
+    """Means, medians, ends of 95 % and the most of waits, turnarounds and slowdowns of jobs that came and had nodes."""
     found: dict[str, list[float]] = {"wait_s": [], "turnaround_s": [], "bounded_slowdown": []}
     for job in _served(jobs):
         turnaround_s = job.stretches[-1].end_s - job.ready_s
