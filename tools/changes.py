@@ -36,9 +36,8 @@ def written(page: str) -> str:
         for path in files_of(page, Path(folder)):
             results = run_study(read_study(path), Path(folder) / path.stem)
             came_out, difference = page_of("jobs").tables(records_of(results))[:2]
-            mark = f"<!-- {path.stem} -->\n"
-            table = re.compile(rf"(?<={re.escape(mark)})(\|.*\n)*")
-            page = table.sub(lambda _, made=_markdown(came_out, difference): made, page)
+            before, mark, behind = page.partition(f"<!-- {path.stem} -->\n")
+            page = before + mark + _markdown(came_out, difference) + re.sub(r"\A(\|.*\n)*", "", behind)
     return page
 
 
@@ -67,7 +66,10 @@ def _markdown(came_out: Table, difference: Table) -> str:
     """The first row of what came out, and the differences from it below, by the columns of the differences."""
     at = [came_out.columns.index(column) for column in difference.columns]
     label, cells = came_out.rows[0]
-    rows = [(label, [cells[i].text for i in at]), *((name, [cell.text for cell in row]) for name, row in difference.rows)]
+    rows = [
+        (label, [cells[i].text for i in at]),
+        *((name, [cell.text for cell in row]) for name, row in difference.rows),
+    ]
     head = ["Variant", *difference.columns]
     lines = [head, ["---"] * len(head), *([name, *texts] for name, texts in rows)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines).replace("\N{NO-BREAK SPACE}", " ")
