@@ -29,6 +29,13 @@ _JUDGES = pl.col("trial") < FIRST_TUNING
 """Which runs tell how good points are, where others tuned."""
 
 
+OF_RESAMPLES = (
+    "Trials are resamples of one log, the first of them the log itself: intervals tell how surely that log shows what is "
+    "shown, and more trials do not narrow them."
+)
+"""What is said of them."""
+
+
 @dataclass(frozen=True)
 class Results(Visible, looks="studies"):
     """The study of a results folder and its runs; `about` is what the folder says of itself.
@@ -97,13 +104,13 @@ class Results(Visible, looks="studies"):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is to be said of how many trials were made, for people; nothing where the study says it."""
+        """What is to be said of trials and how many were made, for people; nothing where the study says it."""
         study = self.study
+        said = [OF_RESAMPLES] if study.resamples and self.n_trials > 1 else []
         if not study.grows:
-            return ()
+            return tuple(said)
         told = self.told()
         shares = rounds.shares_of(study, told)
-        said: list[str] = []
         if study.tuning:
             said += tuning_words(study, study.tuning, shares, self._tuning_metric)
         if study.until:

@@ -71,14 +71,10 @@ _JUDGE_S = 2e-5
 """What it takes to judge a job."""
 _INTERVAL_S = 60.0
 _LOG, _CAPS = "workload.trace", "supply.power_cap_by_hour"
-_RULES, _RESAMPLE = "workload.rules", "workload.resample_s"
+_RULES = "workload.rules"
 _OF_LOGS = (
     "A log tells nothing of utility, so it is shown only where the study gives rules for it. Powers that are not "
     "logged come from rules as well (`joulewise list rules`). Waits and slowdowns are of the jobs themselves."
-)
-_OF_RESAMPLES = (
-    "Trials are resamples of one log, the first of them the log itself: intervals tell how surely that log shows what "
-    "is shown, and more trials do not narrow them."
 )
 _OF_UTILITY, _OF_WAITS = ("possible_percent", "utility_percent"), ("median_wait_s", "p95_wait_s")
 _TABLES = (_CAPS, "supply.tariff", "system.outages")
@@ -215,8 +211,6 @@ class JobsKind(Kind):
             yield from of_bounds(runs, "jobs")
         if is_log:
             yield _OF_LOGS
-            if _RESAMPLE in runs.columns and runs[_RESAMPLE].count():
-                yield _OF_RESAMPLES
             if any(runs[key].drop_nulls().len() for key in _TABLES if key in runs.columns):
                 yield (
                     "Tables with dates are held against the clock of the log. Hours and seconds without dates count "
