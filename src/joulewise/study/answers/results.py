@@ -30,8 +30,8 @@ _JUDGES = pl.col("trial") < FIRST_TUNING
 
 
 OF_RESAMPLES = (
-    "Trials are resamples of one log, the first of them the log itself: intervals tell how surely that log shows what is "
-    "shown, and more trials do not narrow them."
+    "Trials are resamples of one log, the first of them the log itself: intervals tell how surely that log shows what "
+    "is shown, and more trials do not narrow them."
 )
 """What is said of them."""
 
