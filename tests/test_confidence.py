@@ -23,7 +23,7 @@ def missed(values: NDArray[np.float64], error: Error, n_among: int = 2) -> NDArr
     """Whether the interval of some look misses the true mean of zero, along the last axis."""
     found = np.zeros(values.shape[:-1], dtype=bool)
     for n in LOOKS:
-        quantile = student_quantile(n, error(n, n_among))
+        quantile = student_quantile(n, error.chance(n, n_among))
         assert quantile is not None
         seen = values[..., :n]
         found |= np.abs(seen.mean(-1)) > quantile * seen.std(-1, ddof=1) / math.sqrt(n)
@@ -64,7 +64,7 @@ def told_apart(values: NDArray[np.float64], error: Error) -> float:
         seen = values[:, :, :n]
         best = seen.mean(-1).argmax(1)
         behind = seen - np.take_along_axis(seen, best[:, None, None], 1)
-        quantile = student_quantile(n, error(n, n_settings))
+        quantile = student_quantile(n, error.chance(n, n_settings))
         assert quantile is not None
         high = behind.mean(-1) + quantile * behind.std(-1, ddof=1) / math.sqrt(n)
         high[np.arange(values.shape[0]), best] = 0.0
@@ -75,7 +75,7 @@ def told_apart(values: NDArray[np.float64], error: Error) -> float:
 def test_ours_hold_although_the_best_is_chosen_by_what_came_out() -> None:
     values = np.random.default_rng(2).normal(size=(N_DRAWS, 4, LOOKS[-1]))
     assert told_apart(values, once) > 0.4
-    assert told_apart(values, lambda n, _n_among: error_at_look(n)) > 0.05  # looks alone are not enough
+    assert told_apart(values, Error(lambda n, _n_among: error_at_look(n))) > 0.05  # looks alone are not enough
     assert told_apart(values, at_looks) < 0.05
 
 

@@ -8,11 +8,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import joulewise as jw
 from joulewise.present.gallery import described
 from tests.strategies.sources import PACKAGE
 from tests.test_project import ROOT
-from tools import reference
+from tools import changes, reference
 
 PAGES = [
     page
@@ -76,6 +78,18 @@ def test_every_figure_has_a_small_picture() -> None:
     pictures = {path.stem: path.stat().st_size for path in (ROOT / "docs" / "images" / "figures").iterdir()}
     assert set(pictures) == {figure.name for figure in described()}
     assert sum(pictures.values()) < 1_000_000
+
+
+def test_the_studies_of_changes_are_sound(tmp_path: Path) -> None:
+    paths = changes.files_of(text_of(changes.PAGE), tmp_path)
+    assert [jw.read_study(path).name for path in paths] == [path.stem for path in paths]
+    assert all(f"<!-- {path.stem} -->" in text_of(changes.PAGE) for path in paths)
+
+
+@pytest.mark.thorough("150 runs of weeks")
+def test_the_tables_of_changes_come_out() -> None:
+    page = text_of(changes.PAGE)
+    assert changes.written(page) == page
 
 
 def test_the_converter_of_batsim_workloads_works(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_names_stay_the_same() -> None:
     names = {kind: [figure.name for figure in page.figures][:2] for kind, page in all_pages().items()}
     assert {kind: names[kind] for kind in ("managed", "jobs", "front", "profit", "pricing", "utility", "facility")} == {
         "managed": ["utility-by-policy", "gain-by-number"],
-        "jobs": ["utility-by-scheduler", "energy-by-scheduler"],
+        "jobs": ["utility-by-scheduler", "scheduler-differences"],
         "front": ["front", "front-by-generations"],
         "profit": ["profit-on-front", "profit-gap"],
         "pricing": ["profit-by-price"],

@@ -62,7 +62,7 @@ def test_what_cannot_be_tested_is_not_and_does_not_widen_others() -> None:
     found = paired(np.array([10.0, 1.0, 5.0]), np.ones(3), np.array([2.0, np.nan, 0.0]))
     assert np.isfinite(found.p()).tolist() == [True, False, False]
     assert found.half_of_all()[0] == found.half(0.95)[0]
-    apart = welch(*(np.array(each) for each in ([5.0, 1.0, 4.0], [1.0, np.nan, 0.0], [4.0] * 3, [0.0] * 3, [1.0] * 3)))
+    apart = welch(np.array([5.0, 1.0, 4.0]), np.array([1.0, np.nan, 0.0]), np.full(3, 4.0), np.zeros(3), np.ones(3))
     assert np.isfinite(apart.p()).tolist() == [True, False, False]
     assert apart.freedom[0] == pytest.approx(4)  # the side without spread adds nothing
 

@@ -94,9 +94,10 @@ def _show_tables(tables: StoredTables) -> None:
 def examples(tables: StoredTables, filled: Sequence[str]) -> list[str]:
     """Three questions that the tables with rows answer: of runs, of details, and of bounds, as far as there are any."""
     study, there = tables.study, tables.main_columns(RUNS)
-    metric = next((column.name for column in study.kind.shown() if column.name in there), "run_s")
+    metric = next((column.name for column in study.first_columns if column.name in there), "run_s")
     axis = f'"{study.axes[0]}"' if study.axes else "trial"
-    best = f'SELECT {axis}, avg("{metric}") AS mean FROM runs GROUP BY {axis} ORDER BY mean DESC'
+    order = "DESC" if study.kind.sense_of(metric) > 0 else "ASC"
+    best = f'SELECT {axis}, avg("{metric}") AS mean FROM runs GROUP BY {axis} ORDER BY mean {order}'
     slowest = "SELECT run, status, run_s FROM runs ORDER BY run_s DESC LIMIT 5"
     others = [f"SELECT * FROM {name} LIMIT 5" for name in filled if name != RUNS]
     return [best, slowest, *others[:1]] if others else [best, slowest, "SELECT count(*) AS runs FROM runs"]

@@ -27,7 +27,7 @@ _TOO_FEW = (
     "An interval that reaches below 0 % or above 100 % shows that its trials are too few or too different: "
     "more `trials` in the study narrow it."
 )
-_TIES = "Best has the highest mean of its world; the trials do not tell those that are tied from it."
+_TIES = "Best has the {} mean of its world; the trials do not tell those that are tied from it."
 
 
 def show_summary(results: Results, page: Path | None) -> None:
@@ -35,7 +35,7 @@ def show_summary(results: Results, page: Path | None) -> None:
     from joulewise.study.answers.overview import Overview, is_large
 
     kind, axes, large = results.study.kind, results.axes, is_large(results)
-    shown = kind.shown()
+    shown = results.study.first_columns
     summary = Overview(results).best() if large else results.summary([column.name for column in shown])
     headline, *others = _ranked(shown, summary)
     rows = [row for row in summary.iter_rows(named=True) if row["metric"] == headline.name]
@@ -45,12 +45,13 @@ def show_summary(results: Results, page: Path | None) -> None:
         {**_line(row, axes, headline), **_others(row, axes, others, means), "": standing.get(_place(row, axes), "")}
         for row in rows[:_MOST_ROWS]
     ]
-    title = f"{results.study.name}: {kind.title}, {'the best points, ' if large else ''}{_spread(rows)}"
+    what = kind.title if shown == kind.shown() else headline.title
+    title = f"{results.study.name}: {what}, {'the best points, ' if large else ''}{_spread(rows, results)}"
     print_table(title, lines, numbers=(headline.title, "±", "trials", *(other.title for other in others)))
     if len(rows) > len(lines):
         print(f"... and {count(len(rows) - len(lines), 'more point')}.")
     if TIED in standing.values():
-        say(_TIES)
+        say(_TIES.format("highest" if kind.sense_of(headline.name) > 0 else "lowest"))
     if headline.unit == "%" and any(map(_is_beyond, rows)):
         say(_TOO_FEW)
     _show_tuned(results)
@@ -81,10 +82,11 @@ def _number(value: float | None) -> str | None:
     return None if value is None else f"{value:.4g}"
 
 
-def _spread(rows: Sequence[Mapping[str, Any]]) -> str:
+def _spread(rows: Sequence[Mapping[str, Any]], results: Results) -> str:
     """What a table says of the spread over trials."""
     has_intervals = any(row["high"] is not None for row in rows)
-    return "mean and 95 % interval over trials" if has_intervals else "one trial: no intervals"
+    trials = "resamples" if results.study.resamples else "trials"
+    return f"mean and 95 % interval over {trials}" if has_intervals else "one trial: no intervals"
 
 
 def _is_beyond(row: Mapping[str, Any]) -> bool:

@@ -32,8 +32,9 @@ def findings(overview: Overview, records: Records) -> list[Finding]:
     results, first = overview.results, records.summary.row(0, named=True)
     where = records.phrases(first, records.varying) or _ALL
     name, text = _heading(overview, records), metric_text(first["metric"], first)
+    end = "highest" if overview.sense > 0 else "lowest"
     return [
-        Finding(f"The highest mean is at {where}: {name[:1].lower()}{name[1:]} {text}."),
+        Finding(f"The {end} mean is at {where}: {name[:1].lower()}{name[1:]} {text}."),
         Finding(
             f"This is an overview of {count(results.n_runs, 'run')}. The command joulewise query answers what else "
             "one asks,"

@@ -146,6 +146,11 @@ class Records:
         return POSSIBLE if n_known.get(POSSIBLE, 0) >= max(n_known.get(UTILITY, 0), 1) else UTILITY
 
     @property
+    def tells_utility(self) -> bool:
+        """Whether shares of utility are what people see first; of logs whose jobs no rules give worth they are not."""
+        return self.headline in ("", *WHOLES)
+
+    @property
     def whole(self) -> str:
         """What the share is a share of, in words."""
         return WHOLES[self.share]

@@ -39,7 +39,7 @@ def records_of(results: Results) -> Records:
         tidy(results.differences(list(WHOLES))),
         frames=_frames(results),
         tuned=tidy(results.tuned()),
-        headline=results.headline.name if results.study.kind.shown() else "",
+        headline=results.headline.name if results.study.first_columns else "",
         error=results.error,
         **_words(results),
     )
@@ -86,7 +86,7 @@ def _overview(results: Results) -> tuple[Overview, Records]:
 def _a_few(results: Results) -> list[str]:
     """The first run of each of the first points, and that of the point which is best on average."""
     axes, kind = list(results.axes), results.study.kind
-    metric = next((column.name for column in kind.shown() if column.name in results.columns), None)
+    metric = next((column.name for column in results.study.first_columns if column.name in results.columns), None)
     done = (
         results.judging().filter(pl.col("status") == DONE).select("run", *axes, *([metric] if metric else [])).collect()
     )
@@ -94,7 +94,7 @@ def _a_few(results: Results) -> list[str]:
     keys = first["run"].head(_GLIMPSED).to_list()
     if metric and kind.has_best and first.height > _GLIMPSED:
         means = done.group_by(axes, maintain_order=True).agg(pl.col(metric).mean()).drop_nulls(metric)
-        top = means.sort(metric, descending=True, maintain_order=True).head(1)
+        top = means.sort(pl.col(metric) * kind.sense_of(metric), descending=True, maintain_order=True).head(1)
         best = first.join(top, on=axes, how="semi", nulls_equal=True)["run"].to_list()
         keys = list(dict.fromkeys([*keys[: _GLIMPSED - len(best)], *best]))
     return keys

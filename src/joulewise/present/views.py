@@ -27,11 +27,12 @@ def reshaped(records: Records, runs: pl.DataFrame, axes: Sequence[str]) -> Recor
     """The records of these runs with other axes; runs that are alike in them count once per trial."""
     once = runs.unique(subset=[*axes, "trial"], keep="first", maintain_order=True)
     metrics = [name for name in records.headings if name in once.columns]
-    summary = statistics.summary(once, axes, metrics)
+    summary = statistics.summary(once, axes, metrics, records.error)
     seen = replace(records, study=replace(records.study, axes=tuple(axes)), runs=once, summary=summary)
     if seen.main is None or seen.share not in once.columns:
         return replace(seen, differences=pl.DataFrame())
-    return replace(seen, differences=statistics.differences(once, axes, [seen.share], seen.main))
+    found = statistics.differences(once, axes, [seen.share], seen.main, records.error)
+    return replace(seen, differences=found)
 
 
 def first_kept(records: Records, name: str, columns: Sequence[str], named: Sequence[str] = ()) -> pl.DataFrame:

@@ -303,7 +303,7 @@ def solve_again(subject: Subject, asked: Asked) -> Answer:
     after = subject.desk.solve(solving.columns_of, question(subject, asked, changes)) if changes else before
     columns = [column for column in subject.study.kind.columns if column.name in before and column.table == "runs"]
     rows = [row for column in columns if (row := _row(column, before, after, subject))]
-    known = (column for column in subject.study.kind.shown() if _is_known(before.get(column.name)))
+    known = (column for column in subject.study.first_columns if _is_known(before.get(column.name)))
     told = [_sentence(column, before, after, subject) for column in known][:1]
     support = _support(subject, _moved(knobs, asked, changes), changes)
     headings, trial = ["What", "As it is", "As asked", "Change"], trial_told(subject)

@@ -116,19 +116,24 @@ def _earned(world: JobWorld, job: _JobStory, window: tuple[float, float]) -> flo
 
 
 def _times(jobs: Sequence[_JobStory]) -> dict[str, float]:
-    """Means, medians and the most of waits, turnarounds and slowdowns of jobs that arrived and had nodes."""
+    """Means, medians, ends of 95 % and the most of waits, turnarounds and slowdowns of jobs that came and had nodes."""
     found: dict[str, list[float]] = {"wait_s": [], "turnaround_s": [], "bounded_slowdown": []}
     for job in _served(jobs):
         turnaround_s = job.stretches[-1].end_s - job.ready_s
         found["wait_s"].append(turnaround_s - math.fsum(run.end_s - run.start_s for run in job.stretches))
         found["turnaround_s"].append(turnaround_s)
         found["bounded_slowdown"].append(_slowdown(job))
-    measures = (("mean", fmean), ("median", median), ("max", max))
+    measures = (("mean", fmean), ("median", median), ("p95", _least_above), ("max", max))
     return {
         f"{kind}_{name}": float(measure(values)) if values else math.nan
         for name, values in found.items()
         for kind, measure in measures
     }
+
+
+def _least_above(values: Sequence[float]) -> float:
+    """The first of the values, in order, that has at most a twentieth of them behind it."""
+    return sorted(values)[len(values) - 1 - len(values) // 20]
 
 
 def _served(jobs: Sequence[_JobStory]) -> list[_JobStory]:

@@ -39,7 +39,7 @@ from joulewise.present.layout import (
 from joulewise.present.records import Records
 from joulewise.present.tradeoff import draw_tradeoff
 
-ENERGY, WAIT, SLOWDOWN = "energy_j", "mean_wait_s", "mean_bounded_slowdown"
+ENERGY, WAIT, SLOWDOWN, BUSY = "energy_j", "mean_wait_s", "mean_bounded_slowdown", "busy_percent"
 COUNTS = ("jobs_arrived", "jobs_ran", "jobs_running", "jobs_dropped", "jobs_killed", "jobs_waiting", "jobs_impossible")
 _SAME_PERCENT = 1e-6
 _IMPOSSIBLE = ("fit nowhere", theme.PALETTE[3])
@@ -53,8 +53,8 @@ def compares(records: Records, *metrics: str) -> bool:
 
 
 def earn_apart(records: Records) -> bool:
-    """Whether there are several schedulers that do not all earn the same, as they do where time costs no utility."""
-    if not compares(records, records.share):
+    """Whether utility is told, and several schedulers do not all earn the same, as they do where time costs none."""
+    if not records.tells_utility or not compares(records, records.share):
         return False
     earned = records.runs.select(pl.col(records.share).max() - pl.col(records.share).min()).item()
     return bool(earned > _SAME_PERCENT)
@@ -88,18 +88,20 @@ def energy_by_scheduler(records: Records) -> Drawing:
 
 
 def waits_by_scheduler(records: Records) -> Drawing:
-    """Mean wait and mean bounded slowdown by scheduler."""
+    """Mean wait, mean bounded slowdown and how busy the cores are, by scheduler."""
     seen, best = job_view(records)
     layout = _layout(seen)
     unit, size = time_unit(_most(seen, WAIT))
     measures = (
         Measure(WAIT, f"mean wait ({unit})", None, math.inf, size),
         Measure(SLOWDOWN, "mean bounded slowdown", None, math.inf),
+        Measure(BUSY, "cores busy (%)"),
     )
     chart, note, marks = draw_compared(seen, layout, *measures)
     caption = (
         "How long jobs waited before they ran, and their bounded slowdown (wait and run time over run time, or over 10 "
-        f"s where that is more), for each {_compared(seen)}{_by(seen, layout)}. Only jobs that ran are counted, so a "
+        f"s where that is more), and how busy the cores were, for each {_compared(seen)}{_by(seen, layout)}. Waits are "
+        "those of jobs that ran, so a "
         f"scheduler that drops jobs or leaves many waiting can still show short waits.{best} "
         f"{whiskers(seen, marks, WAIT)}{note}"
     )

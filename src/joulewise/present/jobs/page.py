@@ -5,6 +5,7 @@ from __future__ import annotations
 from joulewise.present import theme
 from joulewise.present.curves import ENERGY_TRACE, UTILITY_TRACE
 from joulewise.present.jobs.bars import (
+    BUSY,
     COUNTS,
     ENERGY,
     SLOWDOWN,
@@ -57,30 +58,13 @@ _ENERGY = Need("energy of jobs", lambda records: compares(records, ENERGY))
 
 _FIGURES = (
     Figure("utility-by-scheduler", "Utility by scheduler", (_UTILITY,), utility_by_scheduler),
-    Figure("energy-by-scheduler", "Energy by scheduler", (_ENERGY,), energy_by_scheduler),
-    Figure(
-        "job-leniency", "Leniency of the energy filter", (Need("leniencies of jobs", has_leniencies),),
-        over_job_leniency,
-    ),
-    Figure(
-        "leniency-map", "Energy filters by leniency and setting",
-        (Need("energy filters in several settings", has_leniency_map),), leniency_map,
-    ),
     Figure(
         "scheduler-differences", "Distance to the best", (_UTILITY, Need("differences of schedulers", _differ)),
         scheduler_differences,
     ),
     Figure(
-        "schedulers-against-energy", "Utility against energy",
-        (_UTILITY, _ENERGY, Need("energies that differ", energies_differ)), schedulers_against_energy,
-    ),
-    Figure(
-        "waits-by-scheduler", "Wait and slowdown by scheduler",
-        (Need("waits of schedulers", lambda records: compares(records, WAIT, SLOWDOWN)),), waits_by_scheduler,
-    ),
-    Figure(
-        "job-fates", "What became of the jobs",
-        (Need("fates of jobs", lambda records: compares(records, *COUNTS)),), job_fates,
+        "waits-by-scheduler", "Wait, slowdown and busy cores by scheduler",
+        (Need("waits of schedulers", lambda records: compares(records, WAIT, SLOWDOWN, BUSY)),), waits_by_scheduler,
     ),
     Figure("wait-distribution", "How long jobs wait", (Need("waits of jobs", has_waits),), wait_distribution),
     Figure(
@@ -90,6 +74,23 @@ _FIGURES = (
     Figure(
         "slowdown-by-user", "Slowdown by user",
         (Need("users", lambda records: has_several(records, USERS, "user")),), slowdown_by_user,
+    ),
+    Figure("energy-by-scheduler", "Energy by scheduler", (_ENERGY,), energy_by_scheduler),
+    Figure(
+        "schedulers-against-energy", "Utility against energy",
+        (_UTILITY, _ENERGY, Need("energies that differ", energies_differ)), schedulers_against_energy,
+    ),
+    Figure(
+        "job-leniency", "Leniency of the energy filter", (Need("leniencies of jobs", has_leniencies),),
+        over_job_leniency,
+    ),
+    Figure(
+        "leniency-map", "Energy filters by leniency and setting",
+        (Need("energy filters in several settings", has_leniency_map),), leniency_map,
+    ),
+    Figure(
+        "job-fates", "What became of the jobs",
+        (Need("fates of jobs", lambda records: compares(records, *COUNTS)),), job_fates,
     ),
     Figure(
         "clusters-over-time", "Clusters, queue and power over time", (Need("clusters over time", has_curves),),

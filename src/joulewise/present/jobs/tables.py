@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from joulewise.present.formats import MISSING, fixed, metric_value, number
 from joulewise.present.jobs.agreement import agreement_tables
-from joulewise.present.jobs.bars import SLOWDOWN, WAIT
+from joulewise.present.jobs.bars import BUSY, SLOWDOWN, WAIT
 from joulewise.present.jobs.keys import SCHEDULER
 from joulewise.present.jobs.view import FINDINGS, QUEUES, USERS, job_view, kept
 from joulewise.present.layout import Panel, panels_of, sentence
 from joulewise.present.records import POSSIBLE, UTILITY, Records
-from joulewise.present.tables import WORDS, Cell, Table, cost_tables, measured_table
+from joulewise.present.tables import WORDS, Cell, Table, cost_tables, measured_table, points_table
+from joulewise.study.answers import statistics
 
 _METRICS = (
-    POSSIBLE, UTILITY, "energy_j", "energy_per_job_j", "jobs_completed", "jobs_dropped", "jobs_waiting",
-    "mean_wait_s", "median_wait_s", "mean_turnaround_s", "mean_bounded_slowdown", "busy_percent", "mean_queue_length",
-    "makespan_s", "fairness",
+    WAIT, "median_wait_s", "p95_wait_s", "mean_turnaround_s", SLOWDOWN, BUSY, "mean_queue_length", "energy_j",
+    "energy_per_job_j", "jobs_completed", "jobs_dropped", "jobs_waiting", "makespan_s", "fairness",
 )  # fmt: skip
+_OF_UTILITY = (POSSIBLE, UTILITY)
+_CHANGING = (WAIT, "median_wait_s", "p95_wait_s", SLOWDOWN, BUSY)
 _MOST_ROWS = 25
 _SUMMARIES = {
     "queue": ("Queues", "most jobs first", "jobs"),
@@ -33,9 +36,25 @@ def job_tables(records: Records) -> list[Table]:
     if not records.n_runs:
         return []
     seen, best = job_view(records)
-    came_out = measured_table(seen, _METRICS, f"What came out.{best}".removesuffix("."))
+    metrics = (*(_OF_UTILITY if seen.tells_utility else ()), *_METRICS)
+    came_out = [*measured_table(seen, metrics, f"What came out.{best}".removesuffix(".")), *_changes(seen)]
     summaries = [*_by(seen, "queue", QUEUES), *_by(seen, "user", USERS)]
     return [*came_out, *cost_tables(seen), *summaries, *agreement_tables(seen), *_log_tables(seen)]
+
+
+def _changes(seen: Records) -> list[Table]:
+    """Where waits are what people see first, how each differs in them from the first that is compared, in pairs."""
+    metrics = [name for name in _CHANGING if seen.measures(name)]
+    if seen.tells_utility or seen.main is None or not metrics:
+        return []
+    base = seen.values(seen.main)[0]
+    found = statistics.differences(seen.runs, seen.study.axes, metrics, seen.main, seen.error)
+    rows = found.filter(pl.col("against") == pl.lit(base, found["against"].dtype))
+    named = seen.phrase(seen.main, base)
+    note = f"Less {named}, on the same trials: of waits and slowdowns, what is below 0 is shorter. "
+    spread = "The trials do not tell a difference from none where its half-interval is larger than the difference."
+    table = points_table(replace(seen, summary=rows), metrics, f"Difference from {named}")
+    return [replace(table, note=f"{note}{spread if rows['low'].count() else ''}".strip())] if rows.height else []
 
 
 def _log_tables(seen: Records) -> list[Table]:

@@ -213,15 +213,21 @@ def by_label(world: JobWorld, allocation: JobAllocation, label: str) -> dict[str
 
 
 def _of_times(world: JobWorld, allocation: JobAllocation, arrived: Bools) -> Metrics:
-    """Means, medians and the most of what jobs waited for and took."""
+    """Means, medians, what most jobs do not exceed, and the most of what they waited for and took."""
     times = job_times(world, allocation)
     counted = np.flatnonzero(arrived & allocation.used)
     columns = ("wait_s", "turnaround_s", "bounded_slowdown")
     return {
         f"{kind}_{name}": float(measure(column[counted])) if counted.size else math.nan
         for name, column in zip(columns, times, strict=True)
-        for kind, measure in (("mean", np.mean), ("median", np.median), ("max", np.max))
+        for kind, measure in (("mean", np.mean), ("median", np.median), ("p95", _most_of_them), ("max", np.max))
     }
+
+
+def _most_of_them(values: Floats) -> float:
+    """The least of the values that 95 % of them do not exceed."""
+    at = -(-95 * values.size // 100) - 1
+    return float(np.partition(values, at)[at])
 
 
 def _of_nodes(world: JobWorld, allocation: JobAllocation) -> Metrics:

@@ -105,7 +105,9 @@ def _metrics(sides: Sequence[Side], wanted: Sequence[str]) -> tuple[str, ...]:
     kind = sides[0].results.study.kind
     common = [set(side.results.columns) for side in sides]
     there = [name for name in kind.metrics(sides[0].results.columns) if all(name in names for names in common)]
-    patterns = wanted or [column.name for column in kind.shown() if column.is_metric]
+    firsts = [side.results.study.first_columns for side in sides]
+    first = [column for column in firsts[0] if all(column in columns for columns in firsts)]
+    patterns = wanted or [column.name for column in first if column.is_metric]
     raise_if_any(
         unknown_name("metric", pattern, there) for pattern in wanted if not any(fnmatchcase(m, pattern) for m in there)
     )
@@ -142,7 +144,7 @@ def _told(found: pl.DataFrame, metrics: Sequence[str], sides: Sequence[Side]) ->
     place = {metric: at for at, metric in enumerate(metrics)}
     rows = found.with_columns(_share(sides), _at=pl.col("metric").replace_strict(place, return_dtype=pl.Int64))
     rows = rows.sort("_at", PAIR).with_columns(_no_rounding())
-    estimates = _estimates(rows)
+    estimates = _estimates(rows, sides)
     p, half, half_of_all = estimates.p(), estimates.half(1 - ALPHA), estimates.half_of_all()
     difference = rows["difference"].to_numpy()
     numbers = {
@@ -180,15 +182,17 @@ def _no_rounding() -> Iterator[pl.Expr]:
         yield pl.when(pl.col(name).abs() > least).then(pl.col(name)).when(pl.col(name).is_not_null()).then(0.0)
 
 
-def _estimates(rows: pl.DataFrame) -> Estimates:
-    """Of each row, paired or not."""
+def _estimates(rows: pl.DataFrame, sides: Sequence[Side]) -> Estimates:
+    """Of each row, paired or not; more resamples of one sample do not narrow what is known of it."""
+    resampled = [side.label for side in sides if side.results.study.resamples]
+    narrows, base_narrows = ~rows[STUDY].is_in(resampled).to_numpy(), sides[0].label not in resampled
     values = {
         name: rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
         for name in ("n", "n_base", "difference", "deviation", "base_deviation")
     }
     n, n_base, difference, deviation, base_deviation = values.values()
-    both = inference.paired(n, difference, deviation)
-    apart = inference.welch(n, deviation, n_base, base_deviation, difference)
+    both = inference.paired(n, difference, deviation, narrows & base_narrows)
+    apart = inference.welch(n, deviation, n_base, base_deviation, difference, (narrows, base_narrows))
     is_apart = (rows[PAIRING] == UNPAIRED).to_numpy()
     error, freedom, effect = (
         np.where(is_apart, getattr(apart, name), getattr(both, name)) for name in ("error", "freedom", "effect")

@@ -5,6 +5,7 @@ Everything is computed from counts, means and deviations, so that runs need not 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from joulewise.confidence import CONFIDENCE
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
 
 ALPHA = 1 - CONFIDENCE
 
@@ -51,24 +53,35 @@ class Estimates:
         return self.half(1 - ALPHA / max(n, 1))
 
 
-def paired(n: Floats, difference: Floats, deviation: Floats) -> Estimates:
+def paired(n: Floats, difference: Floats, deviation: Floats, narrows: Bools | bool = True) -> Estimates:
     """Of n differences with this mean and deviation; the effect is Cohen's d_z, corrected for small n.
 
-    There is none below two differences, nor where all of them are the same.
+    There is none below two differences, nor where all of them are the same. Where more of them do not narrow the mean,
+    as they are of resamples, its error is their deviation.
     """
     knows = (n >= 2) & (deviation > 0)
     n, spread = np.where(knows, n, np.nan), np.where(knows, deviation, np.nan)
-    return Estimates(difference, spread / np.sqrt(n), n - 1, small_sample(n - 1) * difference / spread)
+    error = spread / np.where(narrows, np.sqrt(n), 1)
+    return Estimates(difference, error, n - 1, small_sample(n - 1) * difference / spread)
 
 
-def welch(n: Floats, deviation: Floats, n_base: Floats, base_deviation: Floats, difference: Floats) -> Estimates:
+def welch(
+    n: Floats,
+    deviation: Floats,
+    n_base: Floats,
+    base_deviation: Floats,
+    difference: Floats,
+    narrows: Sequence[Bools | bool] = (True, True),
+) -> Estimates:
     """Of two means of independent values, whose spreads may differ; the effect is Hedges' g.
 
-    There is none where one side has fewer than two values, nor where neither spreads.
+    There is none where one side has fewer than two values, nor where neither spreads. `narrows` is that of `paired`,
+    of each side.
     """
     knows = (n >= 2) & (n_base >= 2) & (deviation + base_deviation > 0)
     n, n_base = np.where(knows, n, np.nan), np.where(knows, n_base, np.nan)
-    squared, base_squared = deviation**2 / n, base_deviation**2 / n_base
+    squared = deviation**2 / np.where(narrows[0], n, 1)
+    base_squared = base_deviation**2 / np.where(narrows[1], n_base, 1)
     error = np.sqrt(squared + base_squared)
     freedom = error**4 / (squared**2 / (n - 1) + base_squared**2 / (n_base - 1))
     both = n + n_base - 2

@@ -23,6 +23,9 @@ HOW = {
 """What each way to meet means."""
 
 
+OF_ONE_SAMPLE = "resamples of one log: intervals tell how surely that log shows it, and more trials do not narrow them."
+
+
 def notes_of(sides: Sequence[Side], pairs: pl.DataFrame, points: Sequence[pl.DataFrame]) -> Iterator[str]:
     """Sentences on a comparison, given the pairs of points and the points of each side."""
     if of_all := chosen_of_all(sides):
@@ -35,6 +38,7 @@ def notes_of(sides: Sequence[Side], pairs: pl.DataFrame, points: Sequence[pl.Dat
     yield from _failed(sides)
     yield from _tuned(sides)
     yield from _stopped(sides)
+    yield from _resampled(sides)
     yield from _versions(sides)
 
 
@@ -112,6 +116,12 @@ def _stopped(sides: Sequence[Side]) -> Iterator[str]:
             f"The trials of {' and '.join(stopped)} stopped by themselves. Intervals and p are sequential: they hold "
             "at every look together, and are wider for it."
         )
+
+
+def _resampled(sides: Sequence[Side]) -> Iterator[str]:
+    """Trials that are made of one sample."""
+    if resampled := [side.label for side in sides if side.results.study.resamples]:
+        yield f"The trials of {' and '.join(resampled)} are {OF_ONE_SAMPLE}"
 
 
 def _versions(sides: Sequence[Side]) -> Iterator[str]:

@@ -32,9 +32,14 @@ class Overview:
     @cached_property
     def metrics(self) -> list[Column]:
         """What people see first, as far as runs have it; by the first of them points are ranked."""
-        there = [column for column in self.results.study.kind.shown() if column.name in self.results.columns]
+        there = [column for column in self.results.study.first_columns if column.name in self.results.columns]
         counts = self.results.judging().select(pl.col(column.name).count() for column in there).collect()
         return [column for column in there if counts[column.name].item()]
+
+    @property
+    def sense(self) -> int:
+        """1 where the highest mean of the first metric is the best, -1 where the lowest is."""
+        return self.results.study.kind.sense_of(self.metrics[0].name)
 
     def measures(self, metric: str) -> bool:
         """Whether a metric has a value in some run."""
@@ -46,9 +51,9 @@ class Overview:
         return statistics.means_over_trials(self.results.judging(), keys, metric, self.results.error)
 
     def best(self, n: int = BEST) -> pl.DataFrame:
-        """The points with the highest mean of the first metric, best first, as `Results.summary` tells them."""
+        """The points with the best mean of the first metric, best first, as `Results.summary` tells them."""
         axes, metrics = self.results.axes, [column.name for column in self.metrics]
-        mean = pl.col(metrics[0]).cast(pl.Float64).mean().alias("_mean")
+        mean = (pl.col(metrics[0]).cast(pl.Float64).mean() * self.sense).alias("_mean")
         ranked = self.results.judging().group_by(axes, maintain_order=True).agg(mean).collect()
         best = ranked.drop_nulls("_mean").sort("_mean", descending=True, maintain_order=True).head(n)
         runs = self.results.judging().select(*axes, *metrics)

@@ -29,6 +29,13 @@ _JUDGES = pl.col("trial") < FIRST_TUNING
 """Which runs tell how good points are, where others tuned."""
 
 
+OF_RESAMPLES = (
+    "Trials are resamples of one log, the first of them the log itself: intervals tell how surely that log shows what "
+    "is shown, and more trials do not narrow them."
+)
+"""What is said of them."""
+
+
 @dataclass(frozen=True)
 class Results(Visible, looks="studies"):
     """The study of a results folder and its runs; `about` is what the folder says of itself.
@@ -92,19 +99,18 @@ class Results(Visible, looks="studies"):
         return self._headline(self.judging())
 
     def _headline(self, runs: pl.LazyFrame) -> Column:
-        kind = self.study.kind
-        shown = [column.name for column in kind.shown() if column.name in self.columns]
-        return rounds.headline(kind, runs.select(shown).collect())
+        shown = [column.name for column in self.study.first_columns if column.name in self.columns]
+        return rounds.headline(self.study, runs.select(shown).collect())
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is to be said of how many trials were made, for people; nothing where the study says it."""
+        """What is to be said of trials and how many were made, for people; nothing where the study says it."""
         study = self.study
+        said = [OF_RESAMPLES] if study.resamples and self.n_trials > 1 else []
         if not study.grows:
-            return ()
+            return tuple(said)
         told = self.told()
         shares = rounds.shares_of(study, told)
-        said: list[str] = []
         if study.tuning:
             said += tuning_words(study, study.tuning, shares, self._tuning_metric)
         if study.until:
@@ -177,11 +183,14 @@ class Results(Visible, looks="studies"):
 
     def leaders(self, metric: str) -> pl.DataFrame:
         """The points that are best in their world, and those that trials do not tell apart from them."""
-        return statistics.leaders(self.judged, self.axes, metric, self.error)
+        ranked = self.judged.with_columns(pl.col(metric) * self.study.kind.sense_of(metric))
+        return statistics.leaders(ranked, self.axes, metric, self.error)
 
     @property
     def error(self) -> statistics.Error:
         """What the intervals of means and differences may miss by."""
+        if self.study.resamples:
+            return statistics.of_resamples
         return statistics.at_looks if self.study.until else statistics.once
 
     def details(

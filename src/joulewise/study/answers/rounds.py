@@ -16,7 +16,6 @@ import polars as pl
 from joulewise.confidence import looks
 from joulewise.study.answers.statistics import BEST, ROUNDING, TIED, at_looks, gaps, summary
 from joulewise.study.answers.tuned import first_tuning, halved, tuning_means
-from joulewise.study.kinds.kind import Kind
 from joulewise.study.parsing.study import Study
 from joulewise.study.spec.column import Column
 from joulewise.study.spec.parts import WorldParts
@@ -73,7 +72,7 @@ def most_shares(study: Study, shares: Shares) -> Shares:
 
 def tuning_metric(study: Study, tuning: Tuning, told: pl.DataFrame) -> str:
     """The column whose means choose."""
-    return tuning.metric or headline(study.kind, told).name
+    return tuning.metric or headline(study, told).name
 
 
 def shares_of(study: Study, told: pl.DataFrame) -> Shares:
@@ -85,9 +84,9 @@ def shares_of(study: Study, told: pl.DataFrame) -> Shares:
     )
 
 
-def headline(kind: Kind, runs: pl.DataFrame) -> Column:
+def headline(study: Study, runs: pl.DataFrame) -> Column:
     """The first of the columns that people see first of those that most runs have."""
-    shown = kind.shown()
+    shown = study.first_columns
     n_valued = {each.name: runs[each.name].count() for each in shown if each.name in runs.columns}
     most = max(n_valued.values(), default=0)
     return next(each for each in shown if n_valued.get(each.name, 0) == most)
@@ -151,15 +150,17 @@ def worlds_of(study: Study, shares: Shares, told: pl.DataFrame) -> list[WorldSoF
     for number, (point, share) in enumerate(zip(study.points, shares, strict=True)):
         if share.judging:
             points.setdefault(point.world, []).append(number)
-    column = headline(study.kind, told)
+    column = headline(study, told)
     rows = _whole(told, shares, column.name)
     means = _by_point(summary(rows, [_POINT], [_VALUE], at_looks))
-    behind = _by_point(gaps(rows, [_POINT], _VALUE, at_looks)) if study.kind.has_best else None
+    sense = study.kind.sense_of(column.name)
+    ranked = rows.with_columns(pl.col(_VALUE) * sense)
+    behind = _by_point(gaps(ranked, [_POINT], _VALUE, at_looks)) if study.kind.has_best else None
     return [
         WorldSoFar(
             tuple(here),
             max(shares[point].judging for point in here),
-            *_doubt(here, means, behind, is_share=column.unit == "%"),
+            *_doubt(here, means, behind, sense, is_share=column.unit == "%"),
         )
         for here in points.values()
     ]
@@ -167,7 +168,7 @@ def worlds_of(study: Study, shares: Shares, told: pl.DataFrame) -> list[WorldSoF
 
 def stopping_words(study: Study, until: Until, shares: Shares, told: pl.DataFrame) -> Iterator[str]:
     """When trials stopped and why, for people; nothing where no run came out."""
-    worlds, column = worlds_of(study, shares, told), headline(study.kind, told)
+    worlds, column = worlds_of(study, shares, told), headline(study, told)
     if column.name not in told.columns or not told[column.name].count():
         return
     sure = [world for world in worlds if world.is_known(until)]
@@ -194,22 +195,25 @@ def stopping_words(study: Study, until: Until, shares: Shares, told: pl.DataFram
     yield "Intervals are sequential: all of one mean or one difference, at every look, hold together with 95 %."
 
 
-def _doubt(points: Sequence[int], means: _Rows, behind: _Rows | None, *, is_share: bool) -> tuple[float, float]:
+def _doubt(
+    points: Sequence[int], means: _Rows, behind: _Rows | None, sense: int, *, is_share: bool
+) -> tuple[float, float]:
     """The doubt that is left of these points, in percent of a mean, or in points where the metric `is_share`.
 
-    Then the share of trials in which something may be unseen, of the points that came out the same in all.
+    The best mean is the highest, or, of a `sense` of -1, the lowest. Then the share of trials in
+    which something may be unseen, of the points that came out the same in all.
     """
     spans = [means[point] for point in points if point in means]
     bases, n_among = [row["mean"] for row in spans], 2
     if behind is not None and len(spans) > 1:
-        best, n_among = max(bases), len(spans)
+        best, n_among = max(bases, key=lambda mean: sense * mean), len(spans)
         spans = [row for row in (behind[point] for point in points if point in behind) if row["standing"] != BEST]
         bases = [best] * len(spans)
     doubts, unseen = [0.0], [0.0]
     for row, base in zip(spans, bases, strict=True):
         half = 0.0 if row["high"] is None else row["high"] - row["mean"]
         if row["n"] > 1 and half <= ROUNDING * abs(base):
-            unseen.append(1 - at_looks(row["n"], n_among) ** (1 / row["n"]))
+            unseen.append(1 - at_looks.chance(row["n"], n_among) ** (1 / row["n"]))
         elif half and row.get("standing", TIED):
             doubts.append(half if is_share else _percent(half, base))
     return max(doubts), max(unseen)

@@ -1,12 +1,14 @@
 """Means with 95 % Student intervals over trials, and differences between policies on equal trials.
 
-Where trials stop by themselves, intervals are wider: they hold at all looks together.
+Where trials stop by themselves, intervals are wider: they hold at all looks together. Where trials are resamples of one
+sample, more of them do not narrow intervals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 import polars as pl
 
@@ -19,18 +21,24 @@ BEST, TIED = "best", "tied"
 ROUNDING = 1e-12
 """What is a smaller part of the values is rounding."""
 
-Error = Callable[[int, int], float]
-"""The chance with which an interval may miss, from the number of its trials and of the points that it is among."""
+
+class Error(NamedTuple):
+    """What intervals may miss by: a chance, from the numbers of trials and of the points that an interval is among.
+
+    Intervals of means over trials that `narrow` are of independent draws. Those of resamples are of the one sample
+    there is: its error is the spread of the resamples (the standard interval of Efron and Tibshirani 1993).
+    """
+
+    chance: Callable[[int, int], float]
+    narrows: bool = True
 
 
-def once(_n: int, _n_among: int) -> float:
-    """The error of an interval that is looked at once, whatever it is among."""
-    return 1 - CONFIDENCE
-
-
-def at_looks(n: int, n_among: int) -> float:
-    """The error of an interval that was looked at before, of all pairs of points: which are looked at, follows."""
-    return error_at_look(n) / max(n_among * (n_among - 1) // 2, 1)
+once = Error(lambda _n, _n_among: 1 - CONFIDENCE)
+"""The error of an interval that is looked at once, whatever it is among."""
+at_looks = Error(lambda n, n_among: error_at_look(n) / max(n_among * (n_among - 1) // 2, 1))
+"""The error of an interval that was looked at before, of all pairs of points: which are looked at, follows."""
+of_resamples = once._replace(narrows=False)
+"""The error of an interval from resamples of one sample."""
 
 
 def summary(
@@ -176,9 +184,9 @@ def _with_intervals(values: pl.DataFrame, keys: Sequence[str], error: Error) -> 
 def _intervals(grouped: pl.DataFrame, keys: Sequence[str], error: Error) -> pl.DataFrame:
     """Means with their intervals, from deviations, numbers of values and of the points that they are among."""
     sizes = grouped.select("n", "_among").unique()
-    quantiles = [student_quantile(n, error(n, n_among)) for n, n_among in sizes.iter_rows()]
+    quantiles = [student_quantile(n, error.chance(n, n_among)) for n, n_among in sizes.iter_rows()]
     sizes = sizes.with_columns(_quantile=pl.Series(quantiles, dtype=pl.Float64))
-    half = pl.col("_quantile") * pl.col("_deviation") / pl.col("n").sqrt()
+    half = pl.col("_quantile") * pl.col("_deviation") / (pl.col("n").sqrt() if error.narrows else 1)
     found = grouped.join(sizes, on=["n", "_among"], maintain_order="left")
     with_bounds = found.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half)
     return with_bounds.select(*keys, "mean", "low", "high", "n")

@@ -71,7 +71,7 @@ class StoredTables:
         there = self.scan(name).collect_schema().names()
         if name != RUNS:
             return there[:_SOME]
-        shown = [column.name for column in self.study.kind.shown()]
+        shown = [column.name for column in self.study.first_columns]
         return [column for column in (*self.study.axes, "trial", *shown) if column in there]
 
     def described(self, name: str) -> Iterator[ShownColumn]:

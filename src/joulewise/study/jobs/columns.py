@@ -99,19 +99,34 @@ JOB_COLUMNS = (
         "mean_wait_s", "s",
         f"mean time in which a job could have run and did not, {_COUNTED}; it counts from arrival, or from when the "
         "job before it, and its think time, were over",
-        title="mean wait", form=duration, rank=30,
+        title="mean wait", form=duration, rank=30, least_is_best=True,
     ),
-    metric("median_wait_s", "s", f"median wait, {_COUNTED}"),
+    metric(
+        "median_wait_s", "s", f"median wait, {_COUNTED}", title="median wait", form=duration, rank=32,
+        least_is_best=True,
+    ),
+    metric(
+        "p95_wait_s", "s", f"least wait that 95 % of them do not exceed, {_COUNTED}", title="95 % wait", form=duration,
+        rank=35, heading="wait that 95 % do not exceed", least_is_best=True,
+    ),
     metric("max_wait_s", "s", f"longest wait, {_COUNTED}", heading="longest wait"),
     metric("mean_turnaround_s", "s", f"mean time from when a job could have started to its end, {_COUNTED}"),
     metric("median_turnaround_s", "s", f"median turnaround, {_COUNTED}"),
+    metric(
+        "p95_turnaround_s", "s", f"least turnaround that 95 % of them do not exceed, {_COUNTED}",
+        heading="turnaround that 95 % do not exceed",
+    ),
     metric("max_turnaround_s", "s", f"longest turnaround, {_COUNTED}", heading="longest turnaround"),
     metric(
         "mean_bounded_slowdown", "",
         f"mean of max(1, turnaround / max(time that it needs undisturbed, 10 s)), {_COUNTED}",
-        title="slowdown", form=three_figures, rank=40,
+        title="slowdown", form=three_figures, rank=40, least_is_best=True,
     ),
     metric("median_bounded_slowdown", "", f"median bounded slowdown, {_COUNTED}"),
+    metric(
+        "p95_bounded_slowdown", "", f"least bounded slowdown that 95 % of them do not exceed, {_COUNTED}",
+        heading="bounded slowdown that 95 % do not exceed",
+    ),
     metric(
         "max_bounded_slowdown", "", f"highest bounded slowdown, {_COUNTED}", heading="highest bounded slowdown",
     ),

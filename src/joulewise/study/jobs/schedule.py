@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -22,12 +22,14 @@ from joulewise.study.jobs.sources import (
     PARALLEL_DAY,
     SCHEDULER_SECTION,
     SCHEDULER_SOURCE,
+    TRACE,
     job_policy_of,
 )
 from joulewise.study.jobs.template import JOBS_TEMPLATE
 from joulewise.study.jobs.warnings import (
     jobs_that_never_start,
     processors_that_differ,
+    resamples_of_log,
     resources_not_replayed,
     rules_without_jobs,
     times_of_tables,
@@ -39,7 +41,7 @@ from joulewise.study.kinds.kind import Kind
 from joulewise.study.kinds.switches import idle_switches
 from joulewise.study.searches.agreement import differs
 from joulewise.study.searches.bounds import PREEMPTIVE, TRIVIAL, of_bounds
-from joulewise.study.spec.column import CLUSTERS, JOB_TRACES, JOBS
+from joulewise.study.spec.column import CLUSTERS, JOB_TRACES, JOBS, Column
 from joulewise.study.spec.parts import Part, Point, WorldParts
 from joulewise.study.spec.run import Run
 from joulewise.study.spec.source import Draw
@@ -69,6 +71,12 @@ _JUDGE_S = 2e-5
 """What it takes to judge a job."""
 _INTERVAL_S = 60.0
 _LOG, _CAPS = "workload.trace", "supply.power_cap_by_hour"
+_RULES = "workload.rules"
+_OF_LOGS = (
+    "A log tells nothing of utility, so it is shown only where the study gives rules for it. Powers that are not "
+    "logged come from rules as well (`joulewise list rules`). Waits and slowdowns are of the jobs themselves."
+)
+_OF_UTILITY, _OF_WAITS = ("possible_percent", "utility_percent"), ("median_wait_s", "p95_wait_s")
 _TABLES = (_CAPS, "supply.tariff", "system.outages")
 
 
@@ -93,6 +101,12 @@ class JobsKind(Kind):
         """Prices are others where jobs run in pieces."""
         return PREEMPTIVE if said != TRIVIAL and decision.parameters.preempts else said
 
+    def shown(self, workloads: Iterable[Part] = ()) -> list[Column]:
+        """Of logs whose jobs no rules of the study give worth, how long they wait and how busy the clusters are."""
+        is_told = all(part.source != TRACE or part.parameters.rules is not None for part in workloads)
+        others = _OF_WAITS if is_told else _OF_UTILITY
+        return [column for column in super().shown(workloads) if column.name not in others]
+
     def build_world(self, parts: WorldParts, draw: Draw) -> Scene:
         """The world of one trial; InputError when its sources do not describe one."""
         made = self.build_workload(parts.workload, self.build_system(parts, draw), draw)
@@ -115,6 +129,7 @@ class JobsKind(Kind):
                 yield from rules_without_jobs(scene)
                 yield from processors_that_differ(parts, scene)
                 yield from resources_not_replayed(scene)
+                yield from resamples_of_log(scene, asked.trials)
                 yield from times_of_tables(parts, scene, draw)
 
     def draws(self, decision: Part, folder: Path) -> bool:
@@ -191,12 +206,11 @@ class JobsKind(Kind):
 
     def sentences(self, runs: pl.DataFrame, _axes: Sequence[str]) -> Iterator[str]:
         """Which bound says what is possible, where utility comes from, and jobs that no cluster can run."""
-        yield from of_bounds(runs, "jobs")
-        if _LOG in runs.columns and runs[_LOG].drop_nulls().len():
-            yield (
-                "A log tells nothing of utility: it comes from rules (`joulewise list rules`), as do powers that are "
-                "not logged. Waits and slowdowns are of the jobs themselves."
-            )
+        is_log = _LOG in runs.columns and runs[_LOG].drop_nulls().len()
+        if not is_log or runs[_RULES].count():
+            yield from of_bounds(runs, "jobs")
+        if is_log:
+            yield _OF_LOGS
             if any(runs[key].drop_nulls().len() for key in _TABLES if key in runs.columns):
                 yield (
                     "Tables with dates are held against the clock of the log. Hours and seconds without dates count "

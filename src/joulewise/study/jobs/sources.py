@@ -92,7 +92,11 @@ def _tabled_jobs(table: JobTable, system: ClusterSystem | SiteTables | None, dra
 
 
 def _trace(parameters: TraceParameters, system: ClusterSystem | SiteTables | None, draw: Draw) -> Trace:
-    return load_trace(parameters, system, draw.folder)
+    return load_trace(parameters, system, draw.folder, draw.seed, draw.trial)
+
+
+def _is_resampled(parameters: TraceParameters) -> bool:
+    return parameters.resample_s is not None
 
 
 def _given(system: ClusterSystem | SiteTables | None, workload: str) -> ClusterSystem:
@@ -196,6 +200,8 @@ JOB_WORKLOADS = (
         "the jobs of a real log: SWF, or what `joulewise import` made",
         TraceParameters,
         _trace,
+        is_random=_is_resampled,
+        resamples=_is_resampled,
         n_tasks=_lines,
         table="trace",
     ),

@@ -103,6 +103,27 @@ def resources_not_replayed(scene: Scene) -> Iterator[Problem]:
         yield Problem("workload.trace", f"found {', '.join(lost)}", "clusters have processors alone", _ENOUGH)
 
 
+def resamples_of_log(scene: Scene, trials: int) -> Iterator[Problem]:
+    """What trials draw from a log that is resampled, and what they cannot draw."""
+    blocks = None if scene.trace is None else scene.trace.blocks
+    if blocks is None:
+        return
+    where, days = "workload.resample", count(blocks.n_days, "day")
+    n_places, n_begins = len(blocks.places), len(blocks.first_days)
+    found = f"found blocks of {count(blocks.length, 'day')} in a log of {days}"
+    if trials == 1:
+        yield Problem(where, found, "the only trial is the log itself", "trials = 50 draws 49 resamples")
+    elif n_begins == 1:
+        yield Problem(where, found, "there is one such block, so trials are all alike", "take shorter blocks")
+    else:
+        drawn = f"a resample is {count(n_places, 'block')}, each drawn from {n_begins:,} with replacement"
+        yield Problem(where, found, drawn, "the first trial is the log itself")
+    if blocks.n_left_out:
+        left = f"found {count(blocks.n_left_out, 'day')} at the end of the log that no block of whole weeks reaches"
+        yield Problem(where, left, "such blocks begin every seventh day, so weekdays keep their places", _WHOLE_WEEKS)
+
+
+_WHOLE_WEEKS = "give a span of whole weeks, or blocks of other lengths"
 _ENOUGH = "such jobs are replayed as if there were enough of everything else"
 _INSTEAD = {
     True: 'processors = "allocated" takes what they had',

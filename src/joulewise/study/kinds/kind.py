@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
@@ -38,7 +38,7 @@ class Kind(ABC):
     to search, and `values` tells what values of keys mean, by how a study has them, such as `optimise.seeds = ["{}"]`.
 
     `title` says what the table of results is of, whose columns are those of `columns` with a rank; `has_best`: the
-    point where the first of them that all have is highest is the best. `tables` are the detail tables that every kept
+    point where the first of them that all have is best is the best. `tables` are the detail tables that every kept
     run has. `template` is a study to start from, below its heading. `version` is for packages other than ours: another
     one when the same study would give other numbers, so that stored runs are not taken for those of new code.
     `checking` is how many times as long as making a world with its bound it takes to make it again and check that.
@@ -115,6 +115,10 @@ class Kind(ABC):
         """Whether such a world differs from trial to trial."""
         return any(self.source_of(part).is_random(part.parameters) for part in parts)
 
+    def resamples(self, workload: Part) -> bool:
+        """Whether trials of a workload are resamples of one sample, so that more of them tell no more of the world."""
+        return self.source_of(workload).resamples(workload.parameters)
+
     def all_columns(self) -> tuple[Column, ...]:
         """The columns of all tables of such a study, those that every study has among them."""
         return (*FIRST_COLUMNS, *self.columns, *LAST_COLUMNS)
@@ -140,9 +144,14 @@ class Kind(ABC):
         """What stands over the metrics in a report, by name; nothing where the name itself is read out."""
         return {column.name.removesuffix(":*"): column.heading for column in self.all_columns() if column.is_metric}
 
-    def shown(self) -> list[Column]:
-        """The columns that people see first."""
+    def shown(self, workloads: Iterable[Part] = ()) -> list[Column]:  # noqa: ARG002 - some tell less of some
+        """The columns that people see first, of studies with these workloads."""
         return sorted((column for column in self.columns if column.rank), key=lambda column: column.rank)
+
+    def sense_of(self, metric: str) -> int:
+        """1 where the highest mean of a metric is the best, -1 where the lowest is."""
+        least = (column.name for column in self.all_columns() if column.least_is_best)
+        return -1 if metric in least else 1
 
     # --- before anything is run --------------------------------------------------------------------------------------
 

@@ -94,6 +94,7 @@ def parse_study(
     if parsed.has_sane_size(combinations, heading, tuning) and check_inputs and not refused:
         seed, trials = (heading.seed, heading.trials) if heading else (0, 1)
         parsed.check_inputs(combinations, Draw(seed, 0, folder), trials)
+    parsed.problems += [*_idle_looks(combinations, parsed), *_unclear_best(combinations, tuning, file_name)]
     raise_if_any(dict.fromkeys(parsed.problems))
     assert heading is not None
     points = itertools.chain.from_iterable(map(points_of, combinations))
@@ -412,6 +413,23 @@ class _ParsedFile:
         """The problem with the file's name before the key, where the key alone is named."""
         is_key = problem.where.partition(".")[0] in self.section_names
         return replace(problem, where=f"{self.file_name}: {problem.where}") if is_key else problem
+
+
+def _idle_looks(combinations: Iterable[Combination], parsed: _ParsedFile) -> Iterator[Problem]:
+    """Trials that would stop when enough is known, of which more tell no more."""
+    workloads = ((found.kind, part) for found in combinations for part in found.sections[WORKLOAD].values)
+    if parsed.until and any(kind.resamples(part) for kind, part in workloads):
+        where, found = f"{parsed.file_name}: {_TRIALS}", f'found "{parsed.until}" and resamples of one sample'
+        yield Problem(where, found, "must be a whole number, as more resamples tell no more", "such as trials = 50")
+
+
+def _unclear_best(combinations: Iterable[Combination], tuning: Tuning | None, file_name: str) -> Iterator[Problem]:
+    """That tuning does not say by what, where less of what is shown first is better."""
+    for found in combinations if tuning and not tuning.metric else ():
+        first = next(iter(found.kind.shown(found.sections[WORKLOAD].values)), None)
+        if first is not None and first.least_is_best:
+            said, advice = f"found no metric, and {first.name} is shown first", 'give metric, and best = "lowest"'
+            yield Problem(f"{file_name}: {TUNE}", said, "must have metric and best", advice)
 
 
 def _misfits(tuning: Tuning, place: str, kind: Kind, swept: Mapping[str, str], own: Sequence[str]) -> Iterator[Problem]:

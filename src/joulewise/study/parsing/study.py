@@ -12,6 +12,7 @@ from pydantic import Field
 from joulewise.errors import Problem
 from joulewise.optimise.bounds import BoundKind
 from joulewise.study.kinds.kind import Kind
+from joulewise.study.spec.column import Column
 from joulewise.study.spec.parameters import OrText
 from joulewise.study.spec.parts import Part, Point
 from joulewise.study.spec.report import Shown
@@ -98,6 +99,21 @@ class Study(Visible, looks="studies"):
         """What decides at points, each once."""
         return tuple(dict.fromkeys({id(point.decision): point.decision for point in self.points}.values()))
 
+    @cached_property
+    def workloads(self) -> tuple[Part, ...]:
+        """The workloads of points, each once."""
+        return tuple(dict.fromkeys({id(point.workload): point.workload for point in self.points}.values()))
+
+    @cached_property
+    def first_columns(self) -> list[Column]:
+        """The columns that people see first."""
+        return self.kind.shown(self.workloads)
+
+    @cached_property
+    def resamples(self) -> bool:
+        """Whether trials are resamples of one sample, of which more tell no more surely what it shows."""
+        return any(map(self.kind.resamples, self.workloads))
+
     @property
     def grows(self) -> bool:
         """Whether what came out says how many trials points have."""
@@ -106,7 +122,7 @@ class Study(Visible, looks="studies"):
     @property
     def deciding(self) -> list[str]:
         """The metrics of which one may say how many trials points have."""
-        return [column.name for column in self.kind.shown()] + ([self.tuning.metric] if self.tuning else [])
+        return [column.name for column in self.first_columns] + ([self.tuning.metric] if self.tuning else [])
 
     @property
     def most_runs(self) -> int:

@@ -54,7 +54,8 @@ def amount(value: float) -> str:
 class Column:
     """One column; `is_metric`: averaged over trials; `is_measured`: it measures the computer, such as a time.
 
-    It `holds` numbers, texts or flags. Not every world has one that `is_optional`.
+    It `holds` numbers, texts or flags. Not every world has one that `is_optional`. Of one whose `least_is_best`, the
+    lowest mean is the best, of others the highest.
 
     A `*` in its name stands for any text: there is a column for each level, group or machine type that the world has.
     The table of `joulewise run` shows those with a `rank`, the lowest first, under their `title` and in their `form`.
@@ -73,6 +74,7 @@ class Column:
     heading: str = ""
     holds: type = float
     is_optional: bool = False
+    least_is_best: bool = False
 
 
 def label(table: str, name: str, meaning: str, *, is_measured: bool = False, is_optional: bool = False) -> Column:
@@ -96,9 +98,12 @@ def metric(
     rank: int = 0,
     heading: str = "",
     is_optional: bool = False,
+    least_is_best: bool = False,
 ) -> Column:
     """A number of each run, averaged over trials."""
-    return Column(RUNS, name, unit, meaning, True, is_measured, title, form, rank, heading, is_optional=is_optional)
+    return Column(
+        RUNS, name, unit, meaning, True, is_measured, title, form, rank, heading, float, is_optional, least_is_best
+    )
 
 
 FIRST_COLUMNS = (

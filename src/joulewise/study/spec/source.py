@@ -27,7 +27,7 @@ class Source:
 
     `n_tasks` says about how many tasks a workload will have, without making it; `check` raises InputError with what is
     wrong in its files whatever the system is, for when there is none. A key `table` of the section stands
-    for the source without naming it.
+    for the source without naming it. Trials of one that `resamples` are other orders of the one sample that there is.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Source:
     parameters: type
     build: Callable[..., Any] = lambda parameters, _draw: parameters
     is_random: Callable[[Any], bool] = lambda _parameters: False
+    resamples: Callable[[Any], bool] = lambda _parameters: False
     n_tasks: Callable[[Any, Draw], float] = lambda _parameters, _draw: 0.0
     check: Callable[[Any, Draw], None] = lambda _parameters, _draw: None
     table: str = ""

@@ -139,6 +139,19 @@ class TraceJobs(NamedTuple):
         """How long each might have run as the log has it, whatever it requests here."""
         return self.log["requested_s"].to_numpy().astype(np.float64)
 
+    def moved(self, rows: Counts, later_s: Floats, block: Counts) -> TraceJobs:
+        """Some of the jobs, in this order and submitted so much later; the block that each is in is told by its name.
+
+        What is planned stays with a job, as it follows from what came before it in the log.
+        """
+        names, blocks = ("job_id", "after_job"), pl.Series(block).cast(pl.String)
+        log = self.log[rows].with_columns(
+            *(pl.concat_str(name, blocks, separator="@") for name in names),
+            submit_s=pl.col("submit_s") + pl.Series(later_s).cast(pl.Int64),
+        )
+        times = (self.run_s[rows], self.requested_s[rows], self.planned_s[rows])
+        return TraceJobs(self.submit_s[rows] + later_s, *times, self.cores[rows], log)
+
 
 def convention_problems(p: TraceConventions) -> Iterator[Problem]:
     """What is wrong with the part of the log that is asked for."""

@@ -17,14 +17,15 @@ from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.clusters import Clusters, ClusterSystem, JobTypes
 from joulewise.model.jobs import Jobs
 from joulewise.model.site import Site
+from joulewise.model.supply import DAY_S
 from joulewise.units import count
 from joulewise.worlds.clock import ZONES, Clock, zone_named
 from joulewise.worlds.jobs.logs import LogAbout
+from joulewise.worlds.jobs.resample import LOGGED_TRIAL, Blocks
 from joulewise.worlds.jobs.ruled import RuledJobs
 from joulewise.worlds.jobs.rules import read_rules
 from joulewise.worlds.jobs.sites.demands import demands_on
 from joulewise.worlds.jobs.sites.ground import clusters_of, not_replayed, site_of, with_partitions
-from joulewise.worlds.jobs.sites.passes import passes_of
 from joulewise.worlds.jobs.sites.site import SiteTables
 from joulewise.worlds.jobs.trace_clock import clock_of_log, with_zone
 from joulewise.worlds.jobs.trace_files import TraceTable, read_trace_table
@@ -82,6 +83,13 @@ class TraceParameters(TraceConventions):
         "without a zone; left out: as the log says",
         late=True,
     )
+    resample_s: float | None = explained(
+        None,
+        'blocks of so many whole days, such as "7 d", that trials draw from the log with replacement and set behind '
+        "each other; the first trial is the log itself. Blocks of whole weeks keep weekdays. Left out: there is one "
+        "trial, the log",
+        late=True,
+    )
 
     def __post_init__(self) -> None:
         raise_if_any((*convention_problems(self), *_problems(self)))
@@ -90,7 +98,8 @@ class TraceParameters(TraceConventions):
 class Trace(NamedTuple):
     """A trace as a world: its system and jobs, what the log tells of each job, and what was odd.
 
-    Of a site it has that as well. A logged wait that is not known is NaN.
+    Of a site it has that as well. A logged wait that is not known is NaN. `blocks` are those of which resamples of the
+    log are made, where there are any.
     """
 
     system: ClusterSystem
@@ -103,20 +112,32 @@ class Trace(NamedTuple):
     clock: Clock
     logged_wait_s: Floats
     site: Site | None = None
+    blocks: Blocks | None = None
 
 
 def read_trace(
-    parameters: TraceParameters, system: ClusterSystem | SiteTables | None = None, folder: Path = Path()
+    parameters: TraceParameters,
+    system: ClusterSystem | SiteTables | None = None,
+    folder: Path = Path(),
+    seed: int = 0,
+    trial: int = LOGGED_TRIAL,
 ) -> tuple[ClusterSystem, Jobs]:
     """The jobs of a trace with a type for each, on the given clusters or else on the log's own machine.
 
-    InputError says what is wrong with the log, or that the size of its machine is not known.
+    Where the log is resampled, all trials but the first draw blocks of it, by the seed. InputError says what is wrong
+    with the log, or that the size of its machine is not known.
     """
-    trace = load_trace(parameters, system, folder)
+    trace = load_trace(parameters, system, folder, seed, trial)
     return trace.system, trace.jobs
 
 
-def load_trace(p: TraceParameters, system: ClusterSystem | SiteTables | None = None, folder: Path = Path()) -> Trace:
+def load_trace(
+    p: TraceParameters,
+    system: ClusterSystem | SiteTables | None = None,
+    folder: Path = Path(),
+    seed: int = 0,
+    trial: int = LOGGED_TRIAL,
+) -> Trace:
     """What `read_trace` gives, with what the log calls its jobs and everything that was odd in it."""
     table = read_trace_table(p.trace, folder, COLUMNS)
     findings = findings_of_reading(table)
@@ -128,11 +149,15 @@ def load_trace(p: TraceParameters, system: ClusterSystem | SiteTables | None = N
     table = replace(table, jobs=table.jobs.clear())  # two copies of a long log would be in memory
     if jobs is None:
         raise _nothing_left(p, findings + more)
+    clock = clock_of_log(table.about, jobs.log["submit_s"][0], zone)
+    blocks = None if p.resample_s is None else Blocks.of(jobs.submit_s, p.resample_s)
+    if blocks is not None and trial != LOGGED_TRIAL:
+        jobs = blocks.resampled(jobs, blocks.drawn(seed, trial))
     if system is not None:
         raise_if_any(_spare(p))
     tables = with_partitions(system) if isinstance(system, SiteTables) else None
     findings += more if tables is None else [finding for finding in more if finding.key not in ASKED_OF_NODES]
-    site = None if tables is None else site_of(tables)
+    site = None if tables is None else site_of(tables, clock)
     clusters = _clusters(p, table, jobs, system)
     ruled = RuledJobs.of(jobs, clusters, read_rules(p.rules, folder))
     findings += ruled.findings
@@ -152,12 +177,9 @@ def load_trace(p: TraceParameters, system: ClusterSystem | SiteTables | None = N
     after, think_s = followed or (None, None)
     made = Jobs(_work(ruled, p), after, think_s, labels_of(jobs.log), demands)
     replayed = ClusterSystem(clusters, types)
-    clock = clock_of_log(table.about, jobs.log["submit_s"][0], zone)
     waits_s = jobs.log["wait_s"].cast(pl.Float64).fill_null(math.nan).to_numpy()
     told = (jobs.log["job_id"], jobs.requested_s, jobs.cores, table.about, tuple(findings), clock, waits_s)
-    if site is not None and tables is not None:
-        site = replace(site, passes=passes_of(tables, clock))
-    return Trace(replayed, made, *told, site)
+    return Trace(replayed, made, *told, site, blocks)
 
 
 def _clusters(
@@ -201,6 +223,11 @@ def _problems(p: TraceParameters) -> Iterator[Problem]:
         ("timezone", p.timezone is None or zone_named(p.timezone) is not None, ZONES),
         ("start_s", 0 <= p.start_s < math.inf, "must be 0 s or later"),
         ("end_s", p.end_s is None or p.end_s > p.start_s, f"must be after the start, {p.start_s:g} s"),
+        (
+            "resample_s",
+            p.resample_s is None or (0 < p.resample_s < math.inf and p.resample_s % DAY_S == 0),
+            'must be whole days, 1 or more, such as "7 d"',
+        ),
     )
     yield from broken_rules("workload", p, rules)
 

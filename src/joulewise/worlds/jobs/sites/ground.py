@@ -10,6 +10,8 @@ import numpy as np
 from joulewise.model.arrays import Counts
 from joulewise.model.clusters import Clusters
 from joulewise.model.site import ANY_NUMBER, Site
+from joulewise.worlds.clock import NO_CLOCK, Clock
+from joulewise.worlds.jobs.sites.passes import passes_of
 from joulewise.worlds.jobs.sites.site import (
     CORES,
     GPUS,
@@ -36,8 +38,8 @@ _NOT_OF_PARTITIONS: Mapping[str, object] = {
 """What jobs are not held to of partitions, unless it is as usual."""
 
 
-def site_of(tables: SiteTables) -> Site:
-    """The site for jobs to be placed on."""
+def site_of(tables: SiteTables, clock: Clock = NO_CLOCK) -> Site:
+    """The site for jobs to be placed on, over a log with this clock."""
     groups, partitions = tables.nodes, tables.partitions
     names = resources_of(tables)
     return Site(
@@ -52,6 +54,7 @@ def site_of(tables: SiteTables) -> Site:
         np.array([partition.sharing == "exclusive" for partition in partitions]),
         tuple(licence.name for licence in tables.licences),
         _counts([licence.count for licence in tables.licences]),
+        passes_of(tables, clock),
     )
 
 

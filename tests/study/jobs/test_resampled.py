@@ -1,0 +1,143 @@
+"""Studies of resampled logs: what comes first, differences of pairs with the spread of resamples, what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from joulewise.confidence import student_quantile
+from joulewise.errors import InputError
+from joulewise.model.supply import DAY_S
+from joulewise.present.page import drawable, page_of
+from joulewise.present.results import findings_of, records_of
+from joulewise.study import Results, Study, compare, parse_study, run_study, verify
+from tests.worlds.jobs.test_traces import HEADER, line
+
+N_TRIALS = 6
+STUDY = f"""
+name = "resampled"
+trials = {N_TRIALS}
+bound = "trivial"
+
+[workload]
+trace = "log.swf"
+resample = "1 d"
+
+[scheduler]
+policy = "easy"
+
+[[variant]]
+name = "as it is"
+
+[[variant]]
+name = "larger"
+workload.machine_processors = 20
+
+[[variant]]
+name = "in order"
+scheduler.policy = "fcfs"
+"""
+
+
+def study_in(folder: Path, text: str = STUDY, n_days: int = 9) -> Study:
+    """A study of a log with six jobs a day, more of them late than early."""
+    rng = np.random.default_rng(3)
+    submit_s = np.sort([day * DAY_S + 3600 * rng.random() for day in range(n_days) for _ in range(6)]).astype(int)
+    sizes, run_s = rng.integers(4, 16, submit_s.size), rng.integers(600, 9000, submit_s.size)
+    jobs = [
+        line(n + 1, at - submit_s[0], run=run, asked=size, used=size, request=2 * run)
+        for n, (at, size, run) in enumerate(zip(submit_s, sizes, run_s, strict=True))
+    ]
+    (folder / "log.swf").write_text(HEADER + "\n".join(jobs))
+    (folder / "rules.toml").write_text('[[rule]]\nname = "all"\nmax_utility = 2.0\n')
+    return parse_study(text, "resampled.toml", folder, check_inputs=True)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    folder = tmp_path_factory.mktemp("resampled")
+    return run_study(study_in(folder), folder / "results")
+
+
+def values_of(results: Results, variant: str, metric: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return results.runs.filter(pl.col("variant") == variant).sort("trial")[metric].to_numpy()
+
+
+@pytest.mark.parametrize("metric", ["mean_wait_s", "busy_percent"])
+def test_differences_are_of_pairs_and_as_wide_as_resamples_spread(results: Results, metric: str) -> None:
+    gaps = values_of(results, "larger", metric) - values_of(results, "as it is", metric)
+    assert gaps.size == N_TRIALS
+    quantile = student_quantile(N_TRIALS)
+    assert quantile is not None
+    half = quantile * gaps.std(ddof=1)
+    told = results.differences([metric]).filter(variant="larger", against="as it is").row(0, named=True)
+    found = compare(*(f"{results.folder}:variant={name}" for name in ("as it is", "larger")), metrics=[metric])
+    compared = found.differences.row(0, named=True)
+    for mean, row in ((told["mean"], told), (compared["difference"], compared)):
+        assert (mean, row["low"], row["high"]) == pytest.approx((gaps.mean(), gaps.mean() - half, gaps.mean() + half))
+    assert any("resamples of one log" in note for note in found.notes)
+
+
+def test_the_report_tells_the_same_differences(results: Results) -> None:
+    tables = {table.caption: table for table in page_of("jobs").tables(records_of(results))}
+    (table,) = (table for caption, table in tables.items() if caption.startswith("Difference from as it is"))
+    gaps = values_of(results, "larger", "busy_percent") - values_of(results, "as it is", "busy_percent")
+    cell = dict(table.rows)["larger"][table.columns.index("Cores busy (%)")].text
+    assert float(cell.partition(" ± ")[0].replace("\N{MINUS SIGN}", "-")) == pytest.approx(gaps.mean(), abs=0.51)
+
+
+def test_waits_come_first_where_no_rules_give_worth(results: Results, tmp_path: Path) -> None:
+    assert [column.name for column in results.study.first_columns][:3] == ["mean_wait_s", "median_wait_s", "p95_wait_s"]
+    assert results.headline.name == "mean_wait_s"
+    assert drawable(records_of(results))[0].name == "waits-by-scheduler"
+    assert not any("earned" in finding.lead for finding in findings_of(results))
+    ruled = study_in(tmp_path, STUDY.replace("resample =", 'rules = "rules.toml"\nresample ='))
+    assert ruled.first_columns[0].name == "possible_percent"
+
+
+def test_the_best_of_waits_is_the_least(results: Results) -> None:
+    means = {name: values_of(results, name, "mean_wait_s").mean() for name in ("as it is", "in order")}
+    standing = dict(results.leaders("mean_wait_s").select("variant", "standing").iter_rows())
+    assert standing[min(means, key=means.__getitem__)] == "best"
+
+
+def test_worlds_of_trials_are_common_and_come_out_again(results: Results) -> None:
+    worlds = results.runs.group_by("trial").agg(pl.col("world").n_unique())
+    assert set(worlds["world"]) == {2}  # of a machine of each size
+    assert results.runs["world"].n_unique() == 2 * N_TRIALS
+    assert all(not verdict.problems for verdict in verify(results.folder, files=results.study.folder))
+
+
+def test_check_tells_what_trials_draw(tmp_path: Path) -> None:
+    def warned(text: str) -> str:
+        return " ".join(map(str, study_in(tmp_path, text).warnings))
+
+    assert "a resample is 9 blocks, each drawn from 9 with replacement" in warned(STUDY)
+    assert "the only trial is the log itself" in warned(STUDY.replace(f"trials = {N_TRIALS}", "trials = 1"))
+    assert "one such block, so trials are all alike" in warned(STUDY.replace('"1 d"', '"9 d"'))
+    assert "found 2 days at the end" in warned(STUDY.replace('"1 d"', '"7 d"'))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (f"trials = {N_TRIALS}", 'trials = "until 1 %"', "resamples of one sample"),
+        ('"1 d"', '"10 d"', "found blocks of 10 days; must not be longer"),
+        ('"1 d"', '"36 h"', "must be whole days"),
+        ('"1 d"', '"0 d"', "must be whole days"),
+        ('trace = "log.swf"', 'generator = "lublin"', "no such key"),
+    ],
+)
+def test_what_cannot_be_resampled_is_refused(tmp_path: Path, old: str, new: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        study_in(tmp_path, STUDY.replace(old, new))
+
+
+def test_tuning_by_waits_says_so(tmp_path: Path) -> None:
+    tuned = STUDY.partition("[[variant]]")[0] + "reservations_for = [1, 2]\n[tune]\n"
+    with pytest.raises(InputError, match='give metric, and best = "lowest"'):
+        study_in(tmp_path, tuned)
+    assert len(study_in(tmp_path, f'{tuned}metric = "mean_wait_s"\nbest = "lowest"\n').points) == 2
