@@ -89,7 +89,8 @@ class TraceParameters(TraceConventions):
 class Trace(NamedTuple):
     """A trace as a world: its system and jobs, what the log tells of each job, and what was odd.
 
-    Of a site it has that as well. A logged wait that is not known is NaN.
+    Of a site it has that as well. What the log tells of waits and runs counts from when jobs come, by the conventions;
+    a wait that is not known is NaN. Where jobs come before they could start, `logged_eligible_s` is how long before.
     """
 
     system: ClusterSystem
@@ -101,6 +102,8 @@ class Trace(NamedTuple):
     findings: tuple[TraceFinding, ...]
     clock: Clock
     logged_wait_s: Floats
+    logged_run_s: Floats
+    logged_eligible_s: Floats
     site: Site | None = None
 
 
@@ -152,9 +155,15 @@ def load_trace(p: TraceParameters, system: ClusterSystem | SiteTables | None = N
     made = Jobs(_work(ruled, p), after, think_s, labels_of(jobs.log), demands)
     replayed = ClusterSystem(clusters, types)
     clock = clock_of_log(table.about, jobs.log["submit_s"][0], zone)
-    waits_s = jobs.log["wait_s"].cast(pl.Float64).fill_null(math.nan).to_numpy()
-    told = (jobs.log["job_id"], jobs.requested_s, jobs.cores, table.about, tuple(findings), clock, waits_s)
-    return Trace(replayed, made, *told, site)
+    told = (jobs.log["job_id"], jobs.requested_s, jobs.cores, table.about, tuple(findings), clock)
+    return Trace(replayed, made, *told, *_logged(jobs, p), site)
+
+
+def _logged(jobs: TraceJobs, p: TraceParameters) -> tuple[Floats, Floats, Floats]:
+    """How long each job waited and ran, and how long it could not start after it had come, as the log has it."""
+    wait_s = jobs.log["wait_s"].cast(pl.Float64).fill_null(math.nan).to_numpy()
+    late_s = jobs.log["eligible_s"].cast(pl.Float64).fill_null(0.0).clip(0.0).to_numpy()
+    return wait_s, jobs.run_s, late_s if p.arrival == "submission" else np.zeros(late_s.size)
 
 
 def _clusters(
