@@ -85,6 +85,15 @@ class _Uses(NamedTuple):
     end_s: Floats
     amounts: Counts
 
+    def and_of(self, others: _Uses) -> _Uses:
+        """These rows and others."""
+        return _Uses(
+            np.concatenate((self.of, others.of)).astype(np.int64),
+            np.concatenate((self.start_s, others.start_s)),
+            np.concatenate((self.end_s, others.end_s)),
+            np.concatenate((self.amounts, others.amounts)),
+        )
+
     def together(self, rows: Bools) -> _Uses:
         """Some of the rows, as if all were of number 0."""
         return _Uses(np.zeros(int(rows.sum()), np.int64), self.start_s[rows], self.end_s[rows], self.amounts[rows])
@@ -252,7 +261,7 @@ def _logged(world: JobWorld, trace: Trace, ground: _Ground) -> _Side:
     nodes = _Uses(ground.span[job], start_s[job], end_s[job], ground.asks[job])
     until_s = np.where(np.isfinite(start_s), start_s, -np.inf)
     if world.site is None:
-        nodes = _joined(nodes, _out(world, world.outages.is_planned))
+        nodes = nodes.and_of(_out(world, world.outages.is_planned))
     return _Side(arrival_s + trace.logged_eligible_s, until_s, job, start_s[job], end_s[job], nodes)
 
 
@@ -267,17 +276,12 @@ def _replayed(world: JobWorld, allocation: JobAllocation) -> _Side:
     if world.site is None or places is None:
         cluster = types.cluster[runs.option]
         cores = types.nodes[runs.option] * world.clusters.cores_per_node[cluster]
-        nodes = _joined(_Uses(cluster, runs.start_s, runs.end_s, cores[:, None]), _out(world))
+        nodes = _Uses(cluster, runs.start_s, runs.end_s, cores[:, None]).and_of(_out(world))
     else:
         demands, job, group = _demands(world), places.job, places.group
         taken = _of_a_piece(world.site, demands)[demands.of_job[job], group] * places.pieces[:, None]
         nodes = _Uses(group, allocation.start_s[job], allocation.end_s[job], taken)
     return _Side(allocation.ready_s, until_s, runs.job, runs.start_s, runs.end_s, nodes)
-
-
-def _joined(some: _Uses, others: _Uses) -> _Uses:
-    of, start_s, end_s, amounts = (np.concatenate(pair) for pair in zip(some, others, strict=True))
-    return _Uses(of, start_s, end_s, amounts)
 
 
 def _out(world: JobWorld, rows: Bools | slice = slice(None)) -> _Uses:
