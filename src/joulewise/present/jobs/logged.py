@@ -28,6 +28,8 @@ _PARTS = {"p10": 0.1, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p90": 0.9}
 _ALL, _UNKNOWN = "all jobs", "not known"
 _BAR_PX, _ROW_PX, _GAP_PX = 5, 9, 12
 _LEVELS = np.linspace(0.0, 1.0, 401)
+_EVEN_S = 10.0
+_WIDTH_PX = 560
 _NEAR_S = (60.0, 600.0, 3600.0)
 _TICKS_S = (*_NEAR_S, *(10.0**power * 86_400.0 for power in range(4)))
 
@@ -162,10 +164,10 @@ def wait_differences(records: Records) -> Drawing:
     caption = (
         "The share of jobs whose simulated wait exceeds the logged one by no more than what stands below; left of 0 "
         "jobs wait less in the replay. Marks are at a minute, ten minutes and an hour on both sides. The scale is even "
-        "within a minute of 0, and nearly logarithmic beyond: a difference d stands at log(1 + d / 1 min). First kept "
-        f"trial.{best}{note}"
+        "near 0 and logarithmic far from it: a difference d stands at log(1 + d / 10 s). First kept trial."
+        f"{best}{note}"
     )
-    return Drawing(assemble(parts, across=2), caption)
+    return Drawing(assemble(parts), caption)
 
 
 def _apart(seen: Records, panel: Panel) -> Any:
@@ -177,7 +179,7 @@ def _apart(seen: Records, panel: Panel) -> Any:
     x = _difference_axis([point.x for points in lines.values() for point in points])
     y = LineAxis("jobs (%)", 0.0, 100.0, {tick: f"{tick:g}" for tick in (0.0, 25.0, 50.0, 75.0, 100.0)})
     legend = sentence(seen.title(SCHEDULER))
-    plot = Plot(lines, looks_of(seen, SCHEDULER), x, y, panel.title, 380, has_bands=True, legend=legend)
+    plot = Plot(lines, looks_of(seen, SCHEDULER), x, y, panel.title, _WIDTH_PX, has_bands=True, legend=legend)
     marks = [{"x": _place(sign * near_s)} for near_s in _NEAR_S for sign in (-1, 1)]
     rules = alt.Chart(inline(marks)).mark_rule(color=theme.MUTED, strokeDash=[2, 3]).encode(x=encoded(alt.X, "x:Q", x))
     return layer(rules, draw_lines(plot), width=plot.width_px, height=plot.height_px)
@@ -190,7 +192,7 @@ def _shares(more_s: Any) -> list[LinePoint]:
 
 def _place(more_s: float) -> float:
     """Where a difference stands on its axis."""
-    return math.copysign(math.log10(1 + abs(more_s) / 60.0), more_s)
+    return math.copysign(math.log10(1 + abs(more_s) / _EVEN_S), more_s)
 
 
 def _difference_axis(places: Sequence[float]) -> LineAxis:
