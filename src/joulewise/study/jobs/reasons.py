@@ -26,7 +26,8 @@ _INTERRUPTED = "interrupted in the replay"
 _PAST_NODES = "log had more than the nodes have"
 _PAST_LIMITS = "log had more than a limit allows"
 _NOT_ELIGIBLE = "waited in the log: not eligible"
-_LIMIT, _FULL, _BEHIND, _UNSURE, _ROOM = "a limit", "nodes in use", "behind others", "perhaps nodes in use", "room"
+_LIMIT, _PASSED, _FULL, _BEHIND = "a limit", "passed by its like", "nodes in use", "behind others"
+_UNSURE, _ROOM = "perhaps nodes in use", "room"
 _IN_REPLAY, _IN_LOG = "waited in the replay: {}", "waited in the log: {}"
 
 REASONS = {
@@ -41,6 +42,10 @@ REASONS = {
         "in the model, or more licences than there are"
     ),
     _IN_REPLAY.format(_LIMIT): "with it, one of its limits would have been passed, or licences were not enough",
+    _IN_REPLAY.format(_PASSED): (
+        "while it waited, a job that had come later and asks for just the same, nodes and time, started: the order was "
+        "another one"
+    ),
     _IN_REPLAY.format(_FULL): "the nodes that it may use had less of something free, in all, than it needs",
     _IN_REPLAY.format(
         _BEHIND
@@ -51,6 +56,10 @@ REASONS = {
     ),
     _NOT_ELIGIBLE: "the log says that it could not start yet: a begin time, or a dependency",
     _IN_LOG.format(_LIMIT): "with it, one of its limits would have been passed, or licences were not enough",
+    _IN_LOG.format(_PASSED): (
+        "while it waited, a job that had come later and asks for just the same, nodes and time, started: an order of "
+        "priority, a limit, or its user held it back"
+    ),
     _IN_LOG.format(_FULL): "jobs that can run nowhere else left less of something, in all, than it needs",
     _IN_LOG.format(_BEHIND): "a job that had come before it waited for some of these nodes too",
     _IN_LOG.format(
@@ -68,13 +77,15 @@ class _Ground(NamedTuple):
     """What nodes have and jobs need of them, be they of clusters or of a site.
 
     A row of `spans` is a set of groups of nodes, the first ones of one group each; `has` is what its nodes have of each
-    resource. A job may run in the groups of `span`, and needs `asks` of each resource at least.
+    resource. A job may run in the groups of `span`, and needs `asks` of each resource at least. Jobs of one number in
+    `like` ask for just the same.
     """
 
     spans: Bools
     has: Counts
     span: Counts
     asks: Counts
+    like: Counts
 
 
 class _Uses(NamedTuple):
@@ -143,7 +154,7 @@ def reasons(world: JobWorld, trace: Trace, allocation: JobAllocation) -> Codes:
     """The place of each job's reason among REASONS; -1 where its waits differ by a minute at most or are not known."""
     from joulewise.simulate.jobs.measures import job_times
 
-    ground = _ground_of_clusters(world) if world.site is None else _ground_of_site(world.site, _demands(world))
+    ground = _ground_of(world, trace)
     log, replay = _logged(world, trace, ground), _replayed(world, allocation)
     more_s = job_times(world, allocation).wait_s - trace.logged_wait_s
     jobs = np.flatnonzero(np.abs(more_s) > ALIKE_S)
@@ -169,6 +180,7 @@ def _of_late(world: JobWorld, ground: _Ground, log: _Side, replay: _Side, asked:
             _PAST_NODES: _is_full(ground, log.nodes, asked, waits=False),
             _PAST_LIMITS: _is_limited(world, log, asked, waits=False),
             _IN_REPLAY.format(_LIMIT): _is_limited(world, replay, asked),
+            _IN_REPLAY.format(_PASSED): _is_passed(ground, replay, asked),
             _IN_REPLAY.format(_FULL): _is_full(ground, replay.nodes, asked),
             _IN_REPLAY.format(_BEHIND): _is_behind(ground, replay, asked),
         },
@@ -182,6 +194,7 @@ def _of_early(world: JobWorld, ground: _Ground, log: _Side, asked: _Asked) -> Co
         {
             _NOT_ELIGIBLE: asked.at_s < log.ready_s[asked.job],
             _IN_LOG.format(_LIMIT): _is_limited(world, log, asked),
+            _IN_LOG.format(_PASSED): _is_passed(ground, log, asked),
             _IN_LOG.format(_FULL): _is_full(ground, log.nodes, asked),
             _IN_LOG.format(_BEHIND): _is_behind(ground, log, asked),
             _IN_LOG.format(_UNSURE): _is_full(ground, log.nodes, asked, is_sure=False),
@@ -232,6 +245,18 @@ def _is_limited(world: JobWorld, side: _Side, asked: _Asked, *, waits: bool = Tr
     lent = _Uses(everywhere, side.start_s, side.end_s, demands.licences[kind[side.job]])
     used = lent.level(np.zeros(asked.job.size, np.int64), asked.at_s) + needs * waits
     return np.asarray(found | ((used > world.site.n_licences) & (needs > 0)).any(axis=1))
+
+
+def _is_passed(ground: _Ground, side: _Side, asked: _Asked) -> Bools:
+    """Whether a job that had come later and asks for just the same started while it waited."""
+    known = np.flatnonzero(np.isfinite(side.until_s))
+    came = np.unique(side.ready_s[known], return_inverse=True)[1]
+    place = ground.like[known] * (known.size + 1) + came
+    order = np.lexsort((place, side.until_s[known], ground.like[known]))
+    latest = np.maximum.accumulate(place[order])
+    found = np.zeros(side.until_s.size, np.bool_)
+    found[known[order]] = latest > place[order]
+    return found[asked.job]
 
 
 def _is_behind(ground: _Ground, side: _Side, asked: _Asked) -> Bools:
@@ -295,7 +320,27 @@ def _out(world: JobWorld, rows: Bools | slice = slice(None)) -> _Uses:
 # --- what there is --------------------------------------------------------------------------------------
 
 
-def _ground_of_clusters(world: JobWorld) -> _Ground:
+def _ground_of(world: JobWorld, trace: Trace) -> _Ground:
+    may, least, has, kind = _of_clusters(world) if world.site is None else _of_site(world.site, _demands(world))
+    sets, number = np.unique(may, axis=0, return_inverse=True)
+    spans = np.concatenate((np.eye(may.shape[1], dtype=np.bool_), sets))
+    runs = np.asarray(may.any(axis=1))
+    asks = np.where(runs[:, None], least, 0)[kind]
+    span = may.shape[1] + number.ravel()[kind]
+    like = np.unique(np.column_stack((span, asks, trace.requested_s)), axis=0, return_inverse=True)[1]
+    return _Ground(spans, spans.astype(np.int64) @ has, span, asks, like.ravel())
+
+
+class _Kinds(NamedTuple):
+    """Kinds of jobs: the groups of nodes that each may use, and the least that it takes; what groups have, and jobs."""
+
+    may: Bools
+    least: Counts
+    has: Counts
+    of_job: Ints
+
+
+def _of_clusters(world: JobWorld) -> _Kinds:
     """Nodes by cluster; what counts are their processors."""
     types, clusters = world.types, world.clusters
     may = np.zeros((types.n_types, clusters.n_clusters), np.bool_)
@@ -303,25 +348,16 @@ def _ground_of_clusters(world: JobWorld) -> _Ground:
     least = np.full(types.n_types, np.iinfo(np.int64).max)
     np.minimum.at(least, types.of_option, types.nodes * clusters.cores_per_node[types.cluster])
     has = clusters.n_nodes * clusters.cores_per_node
-    return _ground(may, least[:, None], has[:, None], world.jobs.work.task_type)
+    return _Kinds(may, least[:, None], has[:, None], world.jobs.work.task_type)
 
 
-def _ground_of_site(site: Site, demands: Demands) -> _Ground:
+def _of_site(site: Site, demands: Demands) -> _Kinds:
     """Nodes by group with all that they have; a job needs what it takes where that is least."""
     may = demands.gives > 0
     n_pieces = -(-demands.units[:, None] // np.maximum(demands.gives, 1))
     takes = _of_a_piece(site, demands) * n_pieces[:, :, None]
     least = np.where(may[:, :, None], takes, np.iinfo(np.int64).max).min(axis=1)
-    return _ground(may, least, site.n_nodes[:, None] * site.capacity, demands.of_job)
-
-
-def _ground(may: Bools, least: Counts, has: Counts, kind: Ints) -> _Ground:
-    """Of kinds of jobs, with the groups of nodes that each may use and the least that it takes."""
-    sets, number = np.unique(may, axis=0, return_inverse=True)
-    spans = np.concatenate((np.eye(may.shape[1], dtype=np.bool_), sets))
-    runs = np.asarray(may.any(axis=1))
-    asks = np.where(runs[:, None], least, 0)
-    return _Ground(spans, spans.astype(np.int64) @ has, may.shape[1] + number.ravel()[kind], asks[kind])
+    return _Kinds(may, least, site.n_nodes[:, None] * site.capacity, demands.of_job)
 
 
 def _of_a_piece(site: Site, demands: Demands) -> Counts:
