@@ -322,13 +322,23 @@ def _out(world: JobWorld, rows: Bools | slice = slice(None)) -> _Uses:
 
 def _ground_of(world: JobWorld, trace: Trace) -> _Ground:
     may, least, has, kind = _of_clusters(world) if world.site is None else _of_site(world.site, _demands(world))
-    sets, number = np.unique(may, axis=0, return_inverse=True)
+    number = _alike(may)
+    sets = may[np.unique(number, return_index=True)[1]]
     spans = np.concatenate((np.eye(may.shape[1], dtype=np.bool_), sets))
     runs = np.asarray(may.any(axis=1))
     asks = np.where(runs[:, None], least, 0)[kind]
-    span = may.shape[1] + number.ravel()[kind]
-    like = np.unique(np.column_stack((span, asks, trace.requested_s)), axis=0, return_inverse=True)[1]
-    return _Ground(spans, spans.astype(np.int64) @ has, span, asks, like.ravel())
+    span = may.shape[1] + number[kind]
+    like = _alike(np.column_stack((span, asks, trace.requested_s)))
+    return _Ground(spans, spans.astype(np.int64) @ has, span, asks, like)
+
+
+def _alike(rows: Bools | Floats) -> Counts:
+    """A number for each row, from 0, which is the same where rows are."""
+    number = np.zeros(rows.shape[0], np.int64)
+    for column in rows.T:
+        codes = np.unique(column, return_inverse=True)[1]
+        number = np.unique(number * (codes.max(initial=0) + 1) + codes, return_inverse=True)[1]
+    return number
 
 
 class _Kinds(NamedTuple):
