@@ -112,7 +112,7 @@ def _largest(jobs: pl.DataFrame, scheduler: str) -> Table | None:
     rows = jobs.drop_nulls("reason").sort(apart_s, descending=True, maintain_order=True).head(_MOST)
     if rows.is_empty():
         return None
-    beside = [name for name in _BESIDE if name in rows.columns]
+    beside = [name for name in _BESIDE if name in jobs.columns and jobs[name].n_unique() > 1]
     columns = (*map(sentence, beside), "Processors", "Logged wait", "Simulated", "Difference", "Reason")
     cells = tuple((str(row["job_id"]), _job_cells(row, beside)) for row in rows.iter_rows(named=True))
     note = "Jobs of the first kept trial. The table `waits` of the results has all jobs."
