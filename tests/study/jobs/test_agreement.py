@@ -53,6 +53,7 @@ def test_each_job_has_both_waits_and_the_reason_of_their_difference(results: Res
     found = results.details("waits").sort("job")
     assert found["job_id"].to_list() == ["1", "2", "3"]
     assert found["difference_s"].to_list() == [0, -30, -10]
+    assert found["first_start_s"].to_list() == [0, 100, 100]
     assert found["size"].to_list() == ["16 to 127", "1", "2 to 15"]
     assert found["reason"].to_list() == [None, None, None], "a minute apart at most"
 
@@ -71,13 +72,14 @@ HELD = ((0, 0, 1000, 16, 1), (1, 9_999, 50, 16, 2), (2, 20_000, 50, 1, 3), (3, 0
 
 def test_the_report_says_why_waits_differ_and_of_which_jobs_most(tmp_path: Path) -> None:
     seen = job_view(records_of(replayed(HELD, tmp_path)))[0]
-    _, why, largest = agreement_tables(seen)
+    _, why, largest, first = agreement_tables(seen)
     reasons = {name: [cell.text for cell in row] for name, row in why.rows}
     assert list(reasons) == [
         "Log had more than the nodes have", "Waited in the log: behind others", "Waited in the log: room"
     ]  # fmt: skip
     assert reasons["Log had more than the nodes have"][:4] == ["1", "1", "0", "+17.45 min"]
     assert [name for name, _ in largest.rows] == ["3", "2", "4"]
+    assert [name for name, _ in first.rows] == ["4", "2", "3"]
     assert [cell.text for cell in largest.rows[0][1]] == [
         "3", "1", "5.556 h", "17.47 min", "\N{MINUS SIGN}5.264 h", "waited in the log: behind others"
     ]  # fmt: skip

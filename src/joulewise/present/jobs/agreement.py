@@ -22,19 +22,20 @@ _SHARES = tuple(f"within_{name}_percent" for name in NEAR_S)
 _COLUMNS = ("by", "name", "jobs", "mean_logged_wait_s", "mean_wait_s", *_SHARES)
 _SHOWN = {"all": "all", "partition": "partition {}", "size": "processors: {}"}
 _HEADINGS = ("Jobs", "Logged mean wait", "Simulated", "Within 1 min", "10 min", "1 h")
-_OF_JOBS = ("job_id", "processors", "logged_wait_s", "wait_s", "difference_s", "reason")
+_OF_JOBS = ("job_id", "processors", "logged_wait_s", "wait_s", "difference_s", "first_start_s", "reason")
 _BESIDE = ("partition", "queue", "user")
 _MOST = 10
 _UNKNOWN = "not known"
 
 
 def agreement_tables(seen: Records) -> list[Table]:
-    """For each scheduler of the first setting: over all jobs, by partition and size; why waits differ; the largest."""
+    """For each scheduler of the first setting how near it comes, why not nearer, and where most and where first."""
     labels = [name for name in _BESIDE if name in seen.frame(WAITS).columns]
     return [
         *_tables(seen, LOGGED, _COLUMNS, _nearness),
         *_tables(seen, WAITS, _OF_JOBS, _reasons),
         *_tables(seen, WAITS, (*_OF_JOBS, *labels), _largest),
+        *_tables(seen, WAITS, (*_OF_JOBS, *labels), _first),
     ]
 
 
@@ -107,16 +108,31 @@ def _reason_cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:
 
 
 def _largest(jobs: pl.DataFrame, scheduler: str) -> Table | None:
-    """The jobs whose waits differ most, the first of equal ones first."""
-    apart_s = pl.col("difference_s").abs()
-    rows = jobs.drop_nulls("reason").sort(apart_s, descending=True, maintain_order=True).head(_MOST)
+    """The jobs whose waits differ most."""
+    note = "Jobs of the first kept trial. The table `waits` of the results has all jobs."
+    by_size = jobs.sort(pl.col("difference_s").abs(), descending=True, maintain_order=True)
+    return _of_jobs(by_size, f"The largest differences of waits, {scheduler}", note)
+
+
+def _first(jobs: pl.DataFrame, scheduler: str) -> Table | None:
+    """The jobs whose waits differ first, by the earlier one of their starts."""
+    note = (
+        "Jobs of the first kept trial. Before the first of them all waits are alike to within a minute, so "
+        "look here for causes: a difference makes others, which come later and may be larger."
+    )
+    by_start = jobs.sort("first_start_s", maintain_order=True)
+    return _of_jobs(by_start, f"The first differences of waits, {scheduler}", note)
+
+
+def _of_jobs(jobs: pl.DataFrame, caption: str, note: str) -> Table | None:
+    """The first of those jobs whose waits differ; None where none do."""
+    rows = jobs.drop_nulls("reason").head(_MOST)
     if rows.is_empty():
         return None
     beside = [name for name in _BESIDE if name in jobs.columns and jobs[name].n_unique() > 1]
     columns = (*map(sentence, beside), "Processors", "Logged wait", "Simulated", "Difference", "Reason")
     cells = tuple((str(row["job_id"]), _job_cells(row, beside)) for row in rows.iter_rows(named=True))
-    note = "Jobs of the first kept trial. The table `waits` of the results has all jobs."
-    return Table(f"The largest differences of waits, {scheduler}", "Job", columns, cells, note)
+    return Table(caption, "Job", columns, cells, note)
 
 
 def _job_cells(row: Mapping[str, Any], beside: list[str]) -> tuple[Cell, ...]:

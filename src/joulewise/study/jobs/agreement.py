@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from joulewise.study.jobs.names import names_of
-from joulewise.study.jobs.reasons import REASONS, reasons
+from joulewise.study.jobs.reasons import REASONS, first_starts_s, reasons
 from joulewise.study.jobs.worlds import Scene
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def waits(scene: Scene, allocation: JobAllocation) -> pl.DataFrame | None:
             "logged_wait_s": trace.logged_wait_s,
             "wait_s": wait_s,
             "difference_s": wait_s - trace.logged_wait_s,
+            "first_start_s": first_starts_s(world, trace, allocation),
             "reason": names_of(tuple(REASONS), reasons(world, trace, allocation)),
         }
     )

@@ -261,7 +261,8 @@ JOB_COLUMNS = (
     Column(WAITS, "logged_wait_s", "s", "its wait as the log tells it"),
     Column(WAITS, "wait_s", "s", "its wait in the replay"),
     Column(WAITS, "difference_s", "s", "wait_s - logged_wait_s"),
-    label(WAITS, "reason", "why they differ, by what ran and waited at its first start of the two; null where they "
-          "differ by a minute at most"),
+    Column(WAITS, "first_start_s", "s", "the earlier one of its two starts, in the log and in the replay"),
+    label(WAITS, "reason", "why they differ, by what ran and waited at that instant; null where they differ by a "
+          "minute at most"),
     flag(BOUNDS, "preempts", "whether it holds for jobs that run in pieces"),
 )  # fmt: skip

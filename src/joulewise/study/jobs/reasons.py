@@ -158,8 +158,8 @@ def reasons(world: JobWorld, trace: Trace, allocation: JobAllocation) -> Codes:
     log, replay = _logged(world, trace, ground), _replayed(world, allocation)
     more_s = job_times(world, allocation).wait_s - trace.logged_wait_s
     jobs = np.flatnonzero(np.abs(more_s) > ALIKE_S)
-    start_s = np.minimum(world.jobs.work.arrival_s + trace.logged_wait_s, allocation.start_s)
-    asked, is_late = _Asked(jobs, np.maximum(start_s, allocation.ready_s)[jobs]), more_s[jobs] > 0
+    at_s = np.maximum(first_starts_s(world, trace, allocation), allocation.ready_s)
+    asked, is_late = _Asked(jobs, at_s[jobs]), more_s[jobs] > 0
     found = np.full(world.n_jobs, -1, np.int8)
     found[jobs[is_late]] = _of_late(world, ground, log, replay, asked.only(is_late))
     found[jobs[~is_late]] = _of_early(world, ground, log, asked.only(~is_late))
@@ -168,6 +168,11 @@ def reasons(world: JobWorld, trace: Trace, allocation: JobAllocation) -> Codes:
     for name, holds in ((_INTERRUPTED, was_cut), (_CAME_LATER, came_later)):
         found[(found >= 0) & holds] = _CODES[name]
     return found
+
+
+def first_starts_s(world: JobWorld, trace: Trace, allocation: JobAllocation) -> Floats:
+    """The earlier one of the starts of each job, in the log and in the replay; NaN where one is not known."""
+    return np.asarray(np.minimum(world.jobs.work.arrival_s + trace.logged_wait_s, allocation.start_s))
 
 
 _CODES = {name: code for code, name in enumerate(REASONS)}
