@@ -57,20 +57,19 @@ def replayed(trace: Trace, rows: list[Row]) -> JobAllocation:
     """What comes out where jobs wait as the rows say."""
     arrival_s, wait_s = trace.jobs.work.arrival_s, np.array([row.wait_s for row in rows], float)
     types = trace.system.types
-    fate = np.full(len(rows), Fate.RAN)
+    fate = np.full(len(rows), Fate.RAN, np.int8)
     places = None
     if trace.site is not None:
-        each = np.arange(len(rows))
-        group = np.array([row.group for row in rows])
-        places = Places(each, group, np.zeros(each.size), np.ones(each.size))
-    start_s = arrival_s + wait_s
-    return JobAllocation(
-        types.first[:-1], start_s, start_s + types.time_s[types.first[:-1]], arrival_s, fate, places=places
-    )
+        each = np.arange(len(rows), dtype=np.int32)
+        group = np.array([row.group for row in rows], np.int32)
+        places = Places(each, group, np.zeros_like(each), np.ones(each.size, np.int64))
+    start_s, option = arrival_s + wait_s, types.first[:-1].astype(np.int32)
+    return JobAllocation(option, start_s, start_s + types.time_s[option], arrival_s, fate, places=places)
 
 
 WHOLE, ONE = 16, 1
-CASES = {
+Case = tuple[list[Row], list[str | None]]
+CASES: dict[str, Case] = {
     "alike": ([Row(0, 30, 100, 1, 90), Row(0, 500, 100, 1, 500)], [None, None]),
     "in use in the replay": (
         [Row(0, 500, 1000, WHOLE, 0), Row(1, 0, 100, ONE, 999)], [EARLY + "room", LATE + "nodes in use"],
@@ -191,7 +190,7 @@ def sited(rows: list[Row], folder: Path) -> Trace:
 
 
 OLD, NEW = 0, 1
-SITED = {
+SITED: dict[str, Case] = {
     "perhaps on the same nodes": (
         [Row(0, 0, 1000, 8, 0), Row(1, 500, 10, 4, 0, partition="b", group=NEW)],
         [None, EARLY + "perhaps nodes in use"],

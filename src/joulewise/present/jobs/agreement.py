@@ -81,7 +81,7 @@ def _reasons(jobs: pl.DataFrame, scheduler: str) -> Table | None:
     """How many jobs differ for which reason, the most frequent one first; None where none does."""
     apart_s = pl.col("difference_s").abs()
     counts = (
-        jobs.drop_nulls("reason")
+        jobs.drop_nulls(_OF_JOBS)
         .group_by(pl.col("reason").cast(pl.String))
         .agg(
             pl.len().alias("jobs"),
@@ -126,7 +126,7 @@ def _first(jobs: pl.DataFrame, scheduler: str) -> Table | None:
 
 def _of_jobs(jobs: pl.DataFrame, caption: str, note: str) -> Table | None:
     """The first of those jobs whose waits differ; None where none do."""
-    rows = jobs.drop_nulls("reason").head(_MOST)
+    rows = jobs.drop_nulls(_OF_JOBS).head(_MOST)
     if rows.is_empty():
         return None
     beside = [name for name in _BESIDE if name in jobs.columns and jobs[name].n_unique() > 1]

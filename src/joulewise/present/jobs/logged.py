@@ -50,7 +50,8 @@ _SIZE, _PARTITION, _QUEUE, _USER = (
 
 def has_logged_waits(records: Records) -> bool:
     """Whether there are jobs whose waits a log tells."""
-    return records.keeps(WAITS, _LOGGED, _WAIT, _MORE)
+    told = (_LOGGED, _WAIT, _MORE)
+    return records.keeps(WAITS, *told) and not records.frame(WAITS).drop_nulls(told).is_empty()
 
 
 # --- side by side ---------------------------------------------------------------------------------------
@@ -61,6 +62,7 @@ def logged_waits(records: Records) -> Drawing:
     seen, best = job_view(records)
     sorts = _sorts(records.frame(WAITS))
     frame = kept(seen, WAITS, [_LOGGED, _WAIT, "processors", *(sort.column for sort in sorts)])
+    frame = frame.drop_nulls([_LOGGED, _WAIT])
     panels, note = panels_of(seen, frame, [key for key in seen.varying if key != SCHEDULER])
     parts = [_boxes(seen, panel, sort) for panel in panels for sort in sorts]
     caption = (
@@ -158,7 +160,7 @@ def _quantiles(name: str, jobs: pl.DataFrame, column: str) -> list[dict[str, Any
 def wait_differences(records: Records) -> Drawing:
     """How many jobs wait how much longer, or shorter, in the replay than in the log, a line for each scheduler."""
     seen, best = job_view(records)
-    frame = kept(seen, WAITS, [_MORE])
+    frame = kept(seen, WAITS, [_MORE]).drop_nulls(_MORE)
     panels, note = panels_of(seen, frame, [key for key in seen.varying if key != SCHEDULER])
     parts = [_apart(seen, panel) for panel in panels]
     caption = (
