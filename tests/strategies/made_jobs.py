@@ -71,7 +71,7 @@ def job_records(
     return Records(study, frame, summary, differences, TITLES, MODES, kept, page_of("jobs").keys, kind.headings())
 
 
-_NAMES = ("jobs", "job_traces", "users", "queues", "clusters", "job_types", "findings")
+_NAMES = ("jobs", "job_traces", "users", "queues", "clusters", "job_types", "findings", "waits")
 
 
 def _world(point: Mapping[str, Any], trial: int) -> str:
@@ -125,6 +125,7 @@ def _simulated(row: Mapping[str, Any], n_jobs: int) -> dict[str, pl.DataFrame]:
         "users": _summary(table, "user"), "queues": _summary(table, "queue"),
         "clusters": pl.DataFrame({"cluster": list(NODES), "n_nodes": list(NODES.values())}),
         "job_types": pl.DataFrame({"starting_utility": 1 + 0.07 * kinds, "single_s": 3600 * (1 + 0.17 * kinds * sway)}),
+        "waits": _waits(table),
         "findings": pl.DataFrame({"key": ["no_run_time"], "n": [3], "reason": ["no run time"], "done": ["left out"]}),
     }  # fmt: skip
 
@@ -184,6 +185,17 @@ def _traces(table: pl.DataFrame) -> pl.DataFrame:
         queue_length=pl.Series(waits.astype(float)), power_w=pl.Series(200.0 * busy),
         utility_cumulative=pl.Series((end_s <= at_s[:, None]).sum(axis=1).astype(float)),
         energy_cumulative_j=pl.Series(200.0 * 600.0 * np.cumsum(busy)), budget_cumulative_j=pl.lit(BUDGET_J),
+    )  # fmt: skip
+
+
+def _waits(table: pl.DataFrame) -> pl.DataFrame:
+    """Waits beside those of a log in which every third job waited for an hour longer."""
+    more_s = pl.when(pl.col("job") % 3 == 0).then(-3600.0).otherwise(0.0)
+    return table.select(
+        "job", "queue", "user", "wait_s", pl.col("job").cast(pl.String).alias("job_id"),
+        processors="nodes", size=pl.when(pl.col("nodes") > 1).then(pl.lit("2 or more")).otherwise(pl.lit("1")),
+        logged_wait_s=pl.col("wait_s") - more_s, difference_s=more_s, first_start_s="start_s",
+        reason=pl.when(more_s < 0).then(pl.lit("waited in the log: room")),
     )  # fmt: skip
 
 

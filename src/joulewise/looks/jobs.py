@@ -72,7 +72,7 @@ def _job_facts(jobs: Jobs) -> Facts:
 def _jobs_tables(jobs: Jobs) -> Tables:
     import polars as pl
 
-    from joulewise.study.jobs.tables import names_of
+    from joulewise.study.jobs.names import names_of
 
     labels = {name: names_of(label.names, label.codes) for name, label in jobs.labels.items()}
     others = {name: getattr(jobs, name) for name in ("after", "think_s") if getattr(jobs, name) is not None}

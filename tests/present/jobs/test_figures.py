@@ -46,7 +46,7 @@ COMPARED = {
 }  # fmt: skip
 DETAILED = {
     "wait-distribution", "waits-by-queue", "slowdown-by-user", "clusters-over-time", "gantt", "run-times",
-    "utility-by-size",
+    "utility-by-size", "logged-waits", "wait-differences",
 }  # fmt: skip
 OVER_TIME = {"job-utility-over-time", "job-energy-over-time"}
 PUBLISHED = job_records(FIG_9, n_trials=3, details=False)
@@ -413,6 +413,9 @@ def test_tables_have_schedulers_queues_users_and_what_was_odd_in_the_log() -> No
     tables = job_tables(REPLAYED)
     assert [table.caption for table in tables] == [
         "What came out", "Queues: mean wait and bounded slowdown", "Users: mean wait and bounded slowdown",
+        "Why waits differ, Conservative", "Why waits differ, EASY",
+        "The largest differences of waits, Conservative", "The largest differences of waits, EASY",
+        "The first differences of waits, Conservative", "The first differences of waits, EASY",
         "What was odd in the log",
     ]  # fmt: skip
     assert [heading for heading, _ in tables[0].rows] == ["Conservative", "EASY"]

@@ -445,7 +445,7 @@ def test_the_logs_of_the_examples_are_what_their_makers_write() -> None:
 
 
 def test_types_that_differ_in_nodes_alone_share_their_name() -> None:
-    from joulewise.study.jobs.tables import names_of
+    from joulewise.study.jobs.names import names_of
 
     found = names_of(("A", "B", "A"), np.array([0, 2, 1, -1]))
     assert found.to_list() == ["A", "A", "B", None]

@@ -28,6 +28,7 @@ from joulewise.present.jobs.glossary import GLOSSARY
 from joulewise.present.jobs.keys import FILTER, LOAD, PLANNED, POLICY, SCHEDULER
 from joulewise.present.jobs.leniency import has_leniencies, over_job_leniency
 from joulewise.present.jobs.leniency_map import has_leniency_map, leniency_map
+from joulewise.present.jobs.logged import has_logged_waits, logged_waits, wait_differences
 from joulewise.present.jobs.tables import job_tables
 from joulewise.present.jobs.times import has_plans, has_worths, run_times, utility_by_size
 from joulewise.present.jobs.view import (
@@ -41,6 +42,7 @@ from joulewise.present.jobs.view import (
     PIECES,
     QUEUES,
     USERS,
+    WAITS,
     job_view,
 )
 from joulewise.present.jobs.waits import has_several, has_waits, slowdown_by_user, wait_distribution, waits_by_queue
@@ -55,6 +57,7 @@ def _differ(records: Records) -> bool:
 
 _UTILITY = Need("utility of jobs", earn_apart)
 _ENERGY = Need("energy of jobs", lambda records: compares(records, ENERGY))
+_LOGGED_WAITS = Need("waits that a log tells", has_logged_waits)
 
 _FIGURES = (
     Figure("utility-by-scheduler", "Utility by scheduler", (_UTILITY,), utility_by_scheduler),
@@ -71,6 +74,8 @@ _FIGURES = (
         "waits-by-queue", "Wait and slowdown by queue",
         (Need("queues", lambda records: has_several(records, QUEUES, "queue")),), waits_by_queue,
     ),
+    Figure("logged-waits", "Logged and simulated waits", (_LOGGED_WAITS,), logged_waits),
+    Figure("wait-differences", "Differences from logged waits", (_LOGGED_WAITS,), wait_differences),
     Figure(
         "slowdown-by-user", "Slowdown by user",
         (Need("users", lambda records: has_several(records, USERS, "user")),), slowdown_by_user,
@@ -128,7 +133,7 @@ _KEYS = {
     LOAD: Key("load", "jobs/day", colours=lambda records: theme.categorical(len(records.values(LOAD)))),
     "system.nodes": Key("size", "nodes"),
 }
-_FRAMES = dict.fromkeys((JOB_TRACES, JOB_TYPES, USERS, QUEUES, CLUSTERS, PIECES, FINDINGS, LOGGED))
+_FRAMES = dict.fromkeys((JOB_TRACES, JOB_TYPES, USERS, QUEUES, CLUSTERS, PIECES, FINDINGS, LOGGED, WAITS))
 
 PAGES = {
     "jobs": Page(job_findings, job_tables, _FIGURES, GLOSSARY, {JOBS: JOB_COLUMNS, **_FRAMES}, _KEYS),

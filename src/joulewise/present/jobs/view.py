@@ -12,7 +12,7 @@ from joulewise.present.records import VARIANT, Records
 from joulewise.present.views import first_kept, reshaped
 
 JOBS, JOB_TRACES, JOB_TYPES, USERS, QUEUES = "jobs", "job_traces", "job_types", "users", "queues"
-CLUSTERS, PIECES, FINDINGS, LOGGED = "clusters", "pieces", "findings", "logged"
+CLUSTERS, PIECES, FINDINGS, LOGGED, WAITS = "clusters", "pieces", "findings", "logged", "waits"
 """The detail tables of parallel jobs."""
 
 JOB_COLUMNS = (

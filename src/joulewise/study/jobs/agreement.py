@@ -1,4 +1,4 @@
-"""How near the waits of a replay come to those of its log: over all jobs, and by partition, size, queue and user."""
+"""How near the waits of a replay come to those of its log: job by job, and by partition, size, queue and user."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from joulewise.study.jobs.names import names_of
+from joulewise.study.jobs.reasons import REASONS, first_starts_s, reasons
 from joulewise.study.jobs.worlds import Scene
 
 if TYPE_CHECKING:
     import polars as pl
 
     from joulewise.model.arrays import Counts
-    from joulewise.model.jobs import JobAllocation
+    from joulewise.model.jobs import JobAllocation, JobWorld, Label
 
 NEAR_S = {"minute": 60.0, "ten_minutes": 600.0, "hour": 3600.0}
 """How far a wait may be from the logged one to count as near."""
@@ -23,8 +25,11 @@ _SIZES = {1: "1", 2: "2 to 15", 16: "16 to 127", 128: "128 to 1,023", 1024: "1,0
 _LABELS = ("partition", "queue", "user")
 
 
-def agreement(scene: Scene, allocation: JobAllocation) -> pl.DataFrame | None:
-    """A row for all jobs, and for those of each partition, size, queue and user; None where no wait is logged."""
+def waits(scene: Scene, allocation: JobAllocation) -> pl.DataFrame | None:
+    """A row for each job with its logged and its simulated wait, and why they differ; None where no wait is logged.
+
+    It has the jobs that arrived in the counted window, had nodes and have a logged wait.
+    """
     import polars as pl
 
     from joulewise.simulate.jobs.measures import arrived_inside, job_times
@@ -35,29 +40,43 @@ def agreement(scene: Scene, allocation: JobAllocation) -> pl.DataFrame | None:
     counts = allocation.used & arrived_inside(world) & np.isfinite(trace.logged_wait_s)
     if not counts.any():
         return None
+    wait_s = job_times(world, allocation).wait_s
     frame = pl.DataFrame(
         {
-            "wait_s": job_times(world, allocation).wait_s,
-            "logged_wait_s": trace.logged_wait_s,
+            "job": np.arange(world.n_jobs, dtype=np.int32),
+            "job_id": trace.job_id,
+            **{name: names_of(label.names, label.codes) for name, label in _labels(world).items()},
+            "processors": trace.cores,
             "size": _sizes(trace.cores),
-            **{name: pl.Series(label.codes) for name, label in world.jobs.labels.items() if name in _LABELS},
+            "logged_wait_s": trace.logged_wait_s,
+            "wait_s": wait_s,
+            "difference_s": wait_s - trace.logged_wait_s,
+            "first_start_s": first_starts_s(world, trace, allocation),
+            "reason": names_of(tuple(REASONS), reasons(world, trace, allocation)),
         }
-    ).filter(pl.Series(counts))
-    names = {name: world.jobs.labels[name].names for name in _LABELS if name in frame.columns}
-    parts = [_summed(frame, "", None)]
-    parts += [_summed(frame, "size", None)]
-    parts += [_summed(frame, name, names[name]) for name in names]
-    return pl.concat(parts)
+    )
+    return frame.filter(pl.Series(counts))
 
 
-def _summed(frame: pl.DataFrame, by: str, names: tuple[str, ...] | None) -> pl.DataFrame:
+def agreement(jobs: pl.DataFrame) -> pl.DataFrame:
+    """Of the jobs of `waits`, a row for all of them, and for those of each size, partition, queue and user."""
+    import polars as pl
+
+    return pl.concat([_summed(jobs, by) for by in ("", "size", *_LABELS) if not by or by in jobs.columns])
+
+
+def _labels(world: JobWorld) -> dict[str, Label]:
+    return {name: world.jobs.labels[name] for name in _LABELS if name in world.jobs.labels}
+
+
+def _summed(jobs: pl.DataFrame, by: str) -> pl.DataFrame:
     """A row for each value of a column; for everything where none is named."""
     import polars as pl
 
-    apart_s = (pl.col("wait_s") - pl.col("logged_wait_s")).abs()
-    key = pl.lit("").alias("name") if not by else pl.col(by).alias("name")
+    apart_s = pl.col("difference_s").abs()
+    key = pl.col(by) if by else pl.lit("")
     rows = (
-        frame.group_by(key, maintain_order=True)
+        jobs.group_by(key.alias("name"), maintain_order=True)
         .agg(
             jobs=pl.len().cast(pl.Int64),
             mean_logged_wait_s=pl.col("logged_wait_s").mean(),
@@ -68,9 +87,6 @@ def _summed(frame: pl.DataFrame, by: str, names: tuple[str, ...] | None) -> pl.D
         )
         .sort("name")
     )
-    if names is not None:
-        told = [None if code < 0 else names[code] for code in rows["name"]]
-        rows = rows.with_columns(name=pl.Series(told, dtype=pl.String))
     return rows.select(pl.lit(by or "all").alias("by"), pl.col("name").cast(pl.String), pl.exclude("name"))
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from joulewise.model.jobs import NO_PIECES, Fate, JobAllocation, Pieces
 from joulewise.model.site import Places
-from joulewise.study.jobs.agreement import agreement
+from joulewise.study.jobs.agreement import agreement, waits
+from joulewise.study.jobs.names import names_of
 from joulewise.study.jobs.worlds import Scene
 from joulewise.study.spec.column import (
     CLUSTERS,
@@ -22,6 +23,7 @@ from joulewise.study.spec.column import (
     PLACES,
     QUEUES,
     USERS,
+    WAITS,
 )
 from joulewise.study.store.store import Tables
 
@@ -52,9 +54,9 @@ def tables(scene: Scene, allocation: JobAllocation) -> Tables:
     for table, label in ((USERS, "user"), (QUEUES, "queue")):
         if label in world.jobs.labels:
             found[table] = summary(world, allocation, label)
-    logged = agreement(scene, allocation)
-    if logged is not None:
-        found[LOGGED] = logged
+    both = waits(scene, allocation)
+    if both is not None:
+        found |= {LOGGED: agreement(both), WAITS: both}
     if scene.traits is not None:
         found[JOB_TYPES] = job_types(scene)
     if scene.trace is not None and scene.trace.findings:
@@ -286,16 +288,6 @@ def findings(trace: Trace) -> pl.DataFrame:
     import polars as pl
 
     return pl.DataFrame([found._asdict() for found in trace.findings])
-
-
-def names_of(names: tuple[str, ...], codes: Any) -> pl.Series:
-    """Codes as names, stored once each, though several codes may have one; null below 0."""
-    import polars as pl
-
-    place = {name: at for at, name in enumerate(dict.fromkeys(names))}
-    places = np.array([place[name] for name in names], np.uint32)[np.maximum(codes, 0)]
-    series = pl.Series(places).cat.to(pl.Enum(list(place)))
-    return series if (codes >= 0).all() else series.set(pl.Series(codes < 0), None)
 
 
 def _without_nan(table: pl.DataFrame) -> pl.DataFrame:

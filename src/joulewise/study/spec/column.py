@@ -10,7 +10,7 @@ FRONTS, MACHINES, COUNTS, SALES = "fronts", "machines", "counts", "sales"
 CLOUDS, ASSIGNMENTS = "clouds", "assignments"
 JOBS, JOB_TRACES, JOB_TYPES, USERS, QUEUES = "jobs", "job_traces", "job_types", "users", "queues"
 CLUSTERS, PIECES, PLACES, FINDINGS = "clusters", "pieces", "places", "findings"
-LOGGED = "logged"
+LOGGED, WAITS = "logged", "waits"
 NODES, CRACS, CORES, RATES, PROGRESS = "nodes", "cracs", "cores", "rates", "progress"
 BOUNDS = "bounds"
 

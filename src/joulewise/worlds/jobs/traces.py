@@ -98,8 +98,9 @@ class TraceParameters(TraceConventions):
 class Trace(NamedTuple):
     """A trace as a world: its system and jobs, what the log tells of each job, and what was odd.
 
-    Of a site it has that as well. A logged wait that is not known is NaN. `blocks` are those of which resamples of the
-    log are made, where there are any.
+    Of a site it has that as well. What the log tells of waits and runs counts from when jobs come, by the conventions;
+    a wait that is not known is NaN. Where jobs come before they could start, `logged_eligible_s` is how long before.
+    `blocks` are those of which resamples of the log are made, where there are any.
     """
 
     system: ClusterSystem
@@ -111,6 +112,8 @@ class Trace(NamedTuple):
     findings: tuple[TraceFinding, ...]
     clock: Clock
     logged_wait_s: Floats
+    logged_run_s: Floats
+    logged_eligible_s: Floats
     site: Site | None = None
     blocks: Blocks | None = None
 
@@ -177,9 +180,15 @@ def load_trace(
     after, think_s = followed or (None, None)
     made = Jobs(_work(ruled, p), after, think_s, labels_of(jobs.log), demands)
     replayed = ClusterSystem(clusters, types)
-    waits_s = jobs.log["wait_s"].cast(pl.Float64).fill_null(math.nan).to_numpy()
-    told = (jobs.log["job_id"], jobs.requested_s, jobs.cores, table.about, tuple(findings), clock, waits_s)
-    return Trace(replayed, made, *told, site, blocks)
+    told = (jobs.log["job_id"], jobs.requested_s, jobs.cores, table.about, tuple(findings), clock)
+    return Trace(replayed, made, *told, *_logged(jobs, p), site, blocks)
+
+
+def _logged(jobs: TraceJobs, p: TraceParameters) -> tuple[Floats, Floats, Floats]:
+    """How long each job waited and ran, and how long it could not start after it had come, as the log has it."""
+    wait_s = jobs.log["wait_s"].cast(pl.Float64).fill_null(math.nan).to_numpy()
+    late_s = jobs.log["eligible_s"].cast(pl.Float64).fill_null(0.0).clip(0.0).to_numpy()
+    return wait_s, jobs.run_s, late_s if p.arrival == "submission" else np.zeros(late_s.size)
 
 
 def _clusters(

@@ -1,0 +1,240 @@
+"""Why waits of a replay differ from those of its log: each reason planted, where it can be told by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from joulewise.model.jobs import Fate, JobAllocation, JobWorld, NodeOutages, Pieces
+from joulewise.model.site import Places
+from joulewise.study.jobs.reasons import REASONS, reasons
+from joulewise.worlds.jobs.sites.site_file import parse_site
+from joulewise.worlds.jobs.traces import Trace, TraceParameters, load_trace
+
+LATE, EARLY = "waited in the replay: ", "waited in the log: "
+
+
+class Row(NamedTuple):
+    """A job: when it came, its wait in the log, its run time and processors, its wait in the replay, its time limit."""
+
+    at_s: int
+    logged_s: int
+    run_s: int
+    n: int
+    wait_s: int
+    asked_s: int = 0
+    partition: str = "a"
+    licences: str = ""
+    group: int = 0
+
+
+def told(trace: Trace, rows: list[Row], allocation: JobAllocation, world: JobWorld | None = None) -> list[str | None]:
+    names, found = list(REASONS), reasons(world or world_of(trace), trace, allocation)
+    assert len(found) == len(rows)
+    return [names[code] if code >= 0 else None for code in found]
+
+
+def world_of(trace: Trace) -> JobWorld:
+    return JobWorld(trace.system.clusters, trace.system.types, trace.jobs, site=trace.site)
+
+
+def logged(rows: list[Row], folder: Path) -> Trace:
+    """A log of a machine of 16 processors."""
+    lines = [
+        f"{i} {row.at_s} {row.logged_s} {row.run_s} {row.n} -1 -1 {row.n} {row.asked_s or row.run_s} -1 1 1 1"
+        + 5 * " -1"
+        for i, row in enumerate(rows)
+    ]
+    (folder / "log.swf").write_text("; MaxProcs: 16\n" + "\n".join(lines) + "\n")
+    return load_trace(TraceParameters(trace="log.swf"), None, folder)
+
+
+def replayed(trace: Trace, rows: list[Row]) -> JobAllocation:
+    """What comes out where jobs wait as the rows say."""
+    arrival_s, wait_s = trace.jobs.work.arrival_s, np.array([row.wait_s for row in rows], float)
+    types = trace.system.types
+    fate = np.full(len(rows), Fate.RAN, np.int8)
+    places = None
+    if trace.site is not None:
+        each = np.arange(len(rows), dtype=np.int32)
+        group = np.array([row.group for row in rows], np.int32)
+        places = Places(each, group, np.zeros_like(each), np.ones(each.size, np.int64))
+    start_s, option = arrival_s + wait_s, types.first[:-1].astype(np.int32)
+    return JobAllocation(option, start_s, start_s + types.time_s[option], arrival_s, fate, places=places)
+
+
+WHOLE, ONE = 16, 1
+Case = tuple[list[Row], list[str | None]]
+CASES: dict[str, Case] = {
+    "alike": ([Row(0, 30, 100, 1, 90), Row(0, 500, 100, 1, 500)], [None, None]),
+    "in use in the replay": (
+        [Row(0, 500, 1000, WHOLE, 0), Row(1, 0, 100, ONE, 999)], [EARLY + "room", LATE + "nodes in use"],
+    ),
+    "in use in the log": (
+        [Row(0, 0, 1000, WHOLE, 101), Row(1, 999, 100, ONE, 0)], [LATE + "room", EARLY + "nodes in use"],
+    ),
+    "behind in the log": (
+        [Row(0, 0, 300, 8, 0), Row(1, 299, 10, WHOLE, 299), Row(2, 400, 20, ONE, 0)],
+        [None, None, EARLY + "behind others"],
+    ),
+    "behind in the replay": (
+        [Row(0, 0, 300, 8, 0), Row(1, 299, 10, WHOLE, 299), Row(2, 0, 20, ONE, 400)],
+        [None, None, LATE + "behind others"],
+    ),
+    "not behind one that came later": (
+        [Row(0, 0, 300, 8, 0), Row(1, 0, 20, ONE, 400), Row(1, 299, 10, WHOLE, 299)],
+        [None, LATE + "room", None],
+    ),
+    "passed in the log": (
+        [Row(0, 500, 10, 2, 0), Row(1, 0, 10, 2, 0)], [EARLY + "passed by its like", None],
+    ),
+    "passed in the replay": (
+        [Row(0, 0, 10, 2, 500), Row(1, 0, 10, 2, 0)], [LATE + "passed by its like", None],
+    ),
+    "passed by a shorter one": (
+        [Row(0, 500, 10, 2, 0, 60), Row(1, 0, 10, 2, 0, 50)], [EARLY + "room", None],
+    ),
+    "not passed by one that came with it": (
+        [Row(0, 500, 10, 2, 0), Row(0, 0, 10, 2, 0)], [EARLY + "room", None],
+    ),
+    "more than there is": (
+        [Row(0, 0, 1000, WHOLE, 0), Row(1, 0, 100, ONE, 999)], [None, "log had more than the nodes have"],
+    ),
+    "ended just then": (
+        [Row(0, 0, 100, WHOLE, 0), Row(100, 500, 100, ONE, 0)], [None, EARLY + "room"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_reason_is_what_held_the_job_where_it_still_waited(case: str, tmp_path: Path) -> None:
+    rows, expected = CASES[case]
+    trace = logged(rows, tmp_path)
+    assert told(trace, rows, replayed(trace, rows)) == expected
+
+
+def test_a_job_may_come_before_it_is_eligible(tmp_path: Path) -> None:
+    rows = [Row(0, 500, 100, 1, 200), Row(0, 500, 100, 1, 0)]
+    trace = logged(rows, tmp_path)._replace(logged_eligible_s=np.array([150.0, 150.0]))
+    assert told(trace, rows, replayed(trace, rows)) == [EARLY + "room", EARLY + "not eligible"]
+
+
+def test_what_came_later_or_was_interrupted_has_no_other_reason(tmp_path: Path) -> None:
+    rows = [Row(0, 0, 100, 1, 500), Row(0, 0, 100, 1, 500)]
+    trace = logged(rows, tmp_path)
+    found = replayed(trace, rows)
+    pieces = Pieces(np.array([0]), np.array([0]), np.array([10.0]), np.array([20.0]), np.array([False]))
+    found = replace(found, ready_s=np.array([0.0, 100.0]), pieces=pieces)
+    assert told(trace, rows, found) == ["interrupted in the replay", "follows a job that ended later"]
+
+
+@pytest.mark.parametrize(
+    ("row", "is_planned", "reason"),
+    [
+        (Row(0, 500, 100, 2, 0), True, EARLY + "nodes in use"),
+        (Row(0, 500, 100, 2, 0), False, EARLY + "room"),
+        (Row(0, 0, 100, 2, 500), True, "log had more than the nodes have"),
+        (Row(0, 0, 100, 2, 500), False, LATE + "nodes in use"),
+    ],
+)
+def test_nodes_out_of_service_are_in_use_in_the_log_where_that_was_planned(
+    row: Row, is_planned: bool, reason: str, tmp_path: Path
+) -> None:
+    trace = logged([row], tmp_path)
+    outages = NodeOutages(*map(np.array, ([0], [15], [0.0], [400.0], [is_planned], [0.0])))
+    world = replace(world_of(trace), outages=outages)
+    assert told(trace, [row], replayed(trace, [row]), world) == [reason]
+
+
+SITE = """
+name = "oak"
+[[nodes]]
+name = "old"
+count = 1
+cores = 8
+[[nodes]]
+name = "new"
+count = 1
+cores = 8
+[[partition]]
+name = "a"
+nodes = ["old", "new"]
+default = true
+[[partition]]
+name = "b"
+nodes = "new"
+qos = "few"
+[[licence]]
+name = "matlab"
+count = 1
+[[qos]]
+name = "few"
+max_jobs = 1
+"""
+HEADER = "JobID|Submit|Start|ElapsedRaw|TimelimitRaw|AllocCPUS|AllocNodes|Licenses|Partition|User|State"
+
+
+def sited(rows: list[Row], folder: Path) -> Trace:
+    """A log of a site of two groups of 8 processors: partition a has both, b the second alone, for a job at a time."""
+    lines = [
+        f"{i}|{1000 + row.at_s}|{1000 + row.at_s + row.logged_s}|{row.run_s}|{60 + i}|{row.n}|1|{row.licences}|"
+        f"{row.partition}|ann|COMPLETED"
+        for i, row in enumerate(rows, 1)
+    ]
+    (folder / "log.txt").write_text("\n".join([HEADER, *lines]) + "\n")
+    return load_trace(TraceParameters(trace="log.txt"), parse_site(SITE, "site.toml"), folder)
+
+
+OLD, NEW = 0, 1
+SITED: dict[str, Case] = {
+    "perhaps on the same nodes": (
+        [Row(0, 0, 1000, 8, 0), Row(1, 500, 10, 4, 0, partition="b", group=NEW)],
+        [None, EARLY + "perhaps nodes in use"],
+    ),
+    "surely on the same nodes": (
+        [Row(0, 0, 1000, 8, 0, group=OLD), Row(0, 0, 1000, 4, 0, group=NEW), Row(1, 500, 10, 8, 0, group=OLD)],
+        [None, None, EARLY + "nodes in use"],
+    ),
+    "elsewhere in the replay": (
+        [Row(0, 0, 1000, 8, 0, group=OLD), Row(1, 0, 10, 4, 500, partition="b", group=NEW)],
+        [None, LATE + "room"],
+    ),
+    "here in the replay": (
+        [Row(0, 0, 1000, 8, 0, group=NEW), Row(1, 0, 10, 4, 500, partition="b", group=NEW)],
+        [None, LATE + "nodes in use"],
+    ),
+    "a limit in the replay": (
+        [Row(0, 500, 100, 1, 0, partition="b", group=NEW), Row(1, 0, 10, 1, 500, partition="b", group=NEW)],
+        [EARLY + "room", LATE + "a limit"],
+    ),
+    "a limit in the log": (
+        [Row(0, 0, 400, 1, 0, partition="b", group=NEW), Row(1, 500, 10, 1, 0, partition="b", group=NEW)],
+        [None, EARLY + "a limit"],
+    ),
+    "past a limit in the log": (
+        [Row(0, 0, 400, 1, 0, partition="b", group=NEW), Row(1, 0, 10, 1, 500, partition="b", group=NEW)],
+        [None, "log had more than a limit allows"],
+    ),
+    "no licence in the log": (
+        [Row(0, 0, 400, 1, 0, licences="matlab:1"), Row(1, 500, 10, 1, 0, licences="matlab:1"), Row(1, 500, 10, 2, 0)],
+        [None, EARLY + "a limit", EARLY + "behind others"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SITED)
+def test_on_a_site_nodes_are_those_of_the_partition(case: str, tmp_path: Path) -> None:
+    rows, expected = SITED[case]
+    trace = sited(rows, tmp_path)
+    assert trace.site is not None
+    assert told(trace, rows, replayed(trace, rows)) == expected
+
+
+def test_every_reason_is_planted_once() -> None:
+    planted = {name for _, names in (*CASES.values(), *SITED.values()) for name in names if name}
+    others = {EARLY + "not eligible", "interrupted in the replay", "follows a job that ended later"}
+    assert planted | others == set(REASONS)
