@@ -43,8 +43,8 @@ REASONS = {
     ),
     _IN_REPLAY.format(_LIMIT): "with it, one of its limits would have been passed, or licences were not enough",
     _IN_REPLAY.format(_PASSED): (
-        "while it waited, a job that had come later and asks for just the same, nodes and time, started: the order was "
-        "another one"
+        "while it waited, a job that had come later and asks for just the same, nodes and time, started: an order of "
+        "priority, what is planned with, or what was held ahead put it first"
     ),
     _IN_REPLAY.format(_FULL): "the nodes that it may use had less of something free, in all, than it needs",
     _IN_REPLAY.format(
