@@ -43,13 +43,11 @@ REASONS = {
     ),
     _IN_REPLAY.format(_LIMIT): "with it, one of its limits would have been passed, or licences were not enough",
     _IN_REPLAY.format(_PASSED): (
-        "while it waited, a job that had come later and asks for just the same, nodes and time, started: the order was "
-        "another one"
+        "while it waited, a job that had come later and asks for just the same, nodes and time, started: an order of "
+        "priority, what is planned with, or what was held ahead put it first"
     ),
     _IN_REPLAY.format(_FULL): "the nodes that it may use had less of something free, in all, than it needs",
-    _IN_REPLAY.format(
-        _BEHIND
-    ): "these had enough in all, but a job that had come before it waited for some of them too",
+    _IN_REPLAY.format(_BEHIND): "these had enough in all, but a job that had come before waited for some of them too",
     _IN_REPLAY.format(_ROOM): (
         "these had enough in all, and nobody before it waited: no single nodes had enough, or something held them "
         "for jobs that came later, such as an order of priority or a power cap"
@@ -62,9 +60,7 @@ REASONS = {
     ),
     _IN_LOG.format(_FULL): "jobs that can run nowhere else left less of something, in all, than it needs",
     _IN_LOG.format(_BEHIND): "a job that had come before it waited for some of these nodes too",
-    _IN_LOG.format(
-        _UNSURE
-    ): "there was room only if jobs that may run elsewhere too did so, which the log does not tell",
+    _IN_LOG.format(_UNSURE): "there was room only if jobs that may run elsewhere too did so, which no log tells",
     _IN_LOG.format(_ROOM): (
         "there was room in all, and nobody before it waited: what held it is not modelled or not logged, such as a "
         "reservation, nodes out of service, or a user who held it back"
