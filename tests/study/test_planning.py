@@ -121,14 +121,14 @@ OTHERS = {
 @pytest.mark.parametrize(
     ("text", "pinned"),
     [
-        (TEXT, "c12eb0b87488cd9e"),
-        (TEXT + "preempts = [true, false]", "d5f9e124040eb675"),
-        (TEXT + "[tune]\ntrials = 3", "61d3ac0115320a9a"),
-        (TEXT + '[[variant]]\nname = "a"\n[[variant]]\nname = "b"\nworkload.tasks_per_day = 160', "bebb979abd191dcf"),
-        (OTHER + OTHERS["jobs"], "b761ed644bdd9e79"),
-        (OTHER + OTHERS["bags"], "d246504e48e0ccd9"),
-        (OTHER + OTHERS["assignments"], "b924864475cffbef"),
-        (OTHER + OTHERS["facility"], "dde6e7d99337798d"),
+        (TEXT, "298043eb774f0095"),
+        (TEXT + "preempts = [true, false]", "d16f02c6ef12afd7"),
+        (TEXT + "[tune]\ntrials = 3", "8fc14f22c620ee77"),
+        (TEXT + '[[variant]]\nname = "a"\n[[variant]]\nname = "b"\nworkload.tasks_per_day = 160', "5d29240b7fbc2386"),
+        (OTHER + OTHERS["jobs"], "74a71956ec70cca6"),
+        (OTHER + OTHERS["bags"], "728a75ff92cdeaef"),
+        (OTHER + OTHERS["assignments"], "85ae8e7032c8a4be"),
+        (OTHER + OTHERS["facility"], "3d8efbd003fcb4f9"),
     ],
     ids=["tasks", "pieces", "tuning", "variants", *OTHERS],
 )

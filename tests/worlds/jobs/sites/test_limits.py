@@ -71,6 +71,11 @@ def test_limits_of_a_partition_hold_for_all_of_its_jobs() -> None:
     assert held(limits) == [{"normal", "small"}, {"normal", "small"}, {"small"}, {"small"}, {"normal", "small"}]
 
 
+def test_who_has_the_quality_of_service_of_its_partition_is_counted_once() -> None:
+    limits = made(Qos(name="normal", max_jobs=2), of_partition="normal")
+    assert [sorted(row.tolist()) for row in limits.holders[:, [0, len(limits.holders[0]) // 2]]] == [[-1, 0]] * 5
+
+
 def test_a_job_may_be_too_much_by_itself() -> None:
     tables = SiteTables(name="s", nodes=NODES, qos=(Qos(name="normal", max_per_job={"a100": 1}),))
     assert too_much(tables, "normal", {"a100": 1001})

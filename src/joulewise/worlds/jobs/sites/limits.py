@@ -31,11 +31,13 @@ def limits_of(tables: SiteTables, log: pl.DataFrame, partition: pl.Series, uses:
     what = _what(tables.qos)
     by_name = {each.name: each for each in tables.qos}
     unit = np.array([unit_of(tables, name) for name in what], np.int64)
+    of_job = log["queue"].cast(pl.String)
     of_partition = pl.Series([each.qos for each in tables.partitions], dtype=pl.String)[partition]
+    of_partition = of_partition.set(of_partition.eq(of_job).fill_null(False), None)  # nobody is counted twice
     found: dict[_Holder, int] = {}
     most: list[list[int]] = []
     columns = []
-    for qos in (log["queue"], of_partition):
+    for qos in (of_job, of_partition):
         for ending, label in _SCOPES:
             limited = {name: _amounts(each, ending, what) for name, each in by_name.items()}
             limited = {name: row for name, row in limited.items() if min(row, default=ANY_NUMBER) < ANY_NUMBER}
