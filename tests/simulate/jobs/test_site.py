@@ -11,14 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.check.jobs.allocation import check_jobs
+from joulewise.errors import InputError
 from joulewise.model.jobs import JobWorld
 from joulewise.model.passes import Passes
-from joulewise.model.site import ANY_NUMBER, Places
+from joulewise.model.site import ANY_NUMBER, Demands, Places, Site, no_limits
 from joulewise.policies.jobs.policy import ALL_JOBS
 from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.simulate.jobs.arrays import seen_times
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Overrun, Scheduler
+from tests.strategies.job_worlds import trace_world
 from tests.strategies.random_sites import N_CORES, ranked_worlds, site_worlds
 from tests.twins.jobs.shares import SharesTwin
 from tests.twins.jobs.sites import SiteTwin
@@ -34,8 +36,12 @@ def twin_of(world: JobWorld, scheduler: Scheduler) -> SiteTwin:
         [float(column[world.types.first[i]]) if fits[i] else 0.0 for i in range(world.n_jobs)]
         for column in (planned_s, time_s)
     )
-    ahead = ANY_NUMBER if scheduler.n_reservations == ALL_JOBS else scheduler.n_reservations
     passes = world.site.passes if world.site is not None and scheduler.passes == "slurm" else None
+    holds_for_all = passes is not None and scheduler.reservations_for is None
+    is_for_all = holds_for_all or scheduler.n_reservations == ALL_JOBS
+    ahead = ANY_NUMBER if is_for_all else scheduler.n_reservations
+    if passes is not None and not scheduler.policy.backfills:
+        passes = replace(passes, interval_s=math.inf)
     twin = SiteTwin(world, plans_s, runs_s, ahead, scheduler.policy.backfills, passes)
     cores = [float(world.types.nodes[world.types.first[i]]) if fits[i] else 0.0 for i in range(world.n_jobs)]
     order = scheduler.order
@@ -65,18 +71,35 @@ PASSES = st.builds(
 )  # fmt: skip
 
 
-@given(world=site_worlds(), passes=PASSES, name=st.sampled_from(NAMES), minutes=st.booleans())
+@given(
+    world=site_worlds(is_roomy=True), passes=PASSES, name=st.sampled_from(NAMES), unit_s=st.sampled_from((1, 7, 20)),
+    ahead=st.sampled_from((None, 1)),
+)  # fmt: skip
 def test_the_passes_of_slurm_are_those_of_the_plain_twin(
-    world: JobWorld, passes: Passes, name: str, minutes: bool
+    world: JobWorld, passes: Passes, name: str, unit_s: int, ahead: int | None
 ) -> None:
-    site = world.site
+    site, types, work = world.site, world.types, world.jobs.work
     assert site is not None
-    if minutes:
-        types, work = world.types, world.jobs.work
-        types = replace(types, time_s=types.time_s * 20, planned_s=types.planned_s * 20)
-        world = replace(world, types=types, jobs=replace(world.jobs, work=replace(work, arrival_s=work.arrival_s * 20)))
-    world = replace(world, site=replace(site, passes=passes))
-    assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], passes="slurm"))
+    types = replace(types, time_s=types.time_s * unit_s, planned_s=types.planned_s * unit_s)
+    jobs = replace(world.jobs, work=replace(work, arrival_s=work.arrival_s * unit_s))
+    world = replace(world, types=types, jobs=jobs, site=replace(site, passes=passes))
+    assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], passes="slurm", reservations_for=ahead))
+
+
+def test_passes_need_nodes_that_are_told_apart() -> None:
+    site = Site(
+        ("cores",), ("all",), np.array([4]), np.array([[2]]), np.array([1]), ("batch",), np.ones((1, 1), np.bool_),
+        np.array([1]), np.ones(1, np.bool_), (), np.empty(0, np.int64),
+    )  # fmt: skip
+    one = np.ones(1, np.int64)
+    demands = Demands(
+        np.zeros(1, np.int32), np.zeros(1, np.int32), one, one, np.full((1, 1, 1), 2), np.ones((1, 1), np.int64),
+        np.empty((1, 0), np.int64), no_limits(1, 1),
+    )  # fmt: skip
+    world = trace_world([(0, 1, 1)])
+    world = replace(world, site=site, jobs=replace(world.jobs, demands=demands))
+    with pytest.raises(InputError, match=r"give whole nodes \(all\).*only counted"):
+        simulate_jobs(world, Scheduler(JOB_POLICIES["easy"], passes="slurm"))
 
 
 def assert_is_that_of_the_twin(world: JobWorld, scheduler: Scheduler) -> None:

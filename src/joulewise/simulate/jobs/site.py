@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -103,6 +103,7 @@ def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
         advice = 'use overrun = "raise" or "unaware", or planned = "requested" with overrun = "kill"'
         yield Problem("scheduler.overrun", found, allowed, advice)
     yield from share_misfits(world, scheduler)
+    yield from _pass_misfits(world, scheduler)
     if world.supply.is_limited:
         yield Problem("supply", "found a limit of energy or power", kept)
     if world.outages.n_outages:
@@ -111,6 +112,17 @@ def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
         n_pieces = int(_most_pieces(world.site, world.jobs.demands).sum())
         if n_pieces > MOST_PIECES:
             yield Problem("workload", f"found jobs of {n_pieces:,} pieces", f"must be {MOST_PIECES:,} at most")
+
+
+def _pass_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
+    """Groups that are only counted have no nodes that could be held one by one."""
+    if scheduler.passes == "slurm" and world.site is not None:
+        counted = np.flatnonzero(world.site.is_counted & world.site.in_partition.any(axis=0)).tolist()
+        if counted:
+            names = ", ".join(world.site.groups[g] for g in counted)
+            found = f"found 'slurm' on a site with groups of which all partitions give whole nodes ({names})"
+            advice = 'leave it out, or have them in a partition with sharing = "shared" too'
+            yield Problem("scheduler.passes", found, "nodes must be told apart, and these are only counted", advice)
 
 
 def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler) -> SiteRun:
@@ -223,11 +235,16 @@ def _rules(site: Site, scheduler: Scheduler, n_ahead: int) -> SiteRules:
     in_passes = scheduler.passes == "slurm"
     passes = site.passes if in_passes else Passes(resolution_s=0.0, window_s=math.inf)
     policy = scheduler.policy
+    if not policy.backfills:
+        passes = replace(passes, interval_s=math.inf)
     orders = (_is_by_arrival(scheduler), policy.is_weighted)
     return SiteRules(n_ahead, policy.backfills, *orders, in_passes, **asdict(passes))
 
 
 def _n_ahead(scheduler: Scheduler) -> int:
+    """For how many jobs of each partition nodes are held ahead: in Slurm's passes for all that are tested."""
+    if scheduler.passes == "slurm" and scheduler.reservations_for is None:
+        return ANY_NUMBER
     return ANY_NUMBER if scheduler.n_reservations == ALL_JOBS else scheduler.n_reservations
 
 

@@ -24,15 +24,15 @@ def site_keys() -> list[Entry]:
 
 
 def _slurm_keys() -> list[Entry]:
-    from joulewise.worlds.jobs.sites.slurm_settings import SETTINGS
+    from joulewise.worlds.jobs.sites.slurm_settings import OF_PASSES, SETTINGS
     from joulewise.worlds.jobs.sites.written import KINDS
 
     entries = []
     for name, setting in SETTINGS.items():
         kind = KINDS[setting.kind]
         default = "" if setting.usual is None else kind.write(setting.usual)
-        used = {"replayed": "no" if setting.usual is None else "by the policy multifactor"}
-        entries.append(_entry("[slurm]", name, setting.meaning, kind.said, default, used))
+        used = "no" if setting.usual is None else 'with passes = "slurm"' if name in OF_PASSES else "by multifactor"
+        entries.append(_entry("[slurm]", name, setting.meaning, kind.said, default, {"replayed": used}))
     return entries
 
 

@@ -102,8 +102,6 @@ def _choose_one(run, k, now_s, until_s):
     for g in ground.by_rank:
         if best != NOWHERE and ground.rank[g] > best_rank:
             break
-        if run.partitions.is_closed[g]:
-            continue
         for at in range(ground.first[g], ground.first[g] + run.rooms.n[row, g]):
             q = run.rooms.place[row, at]
             if _is_better(ground.rank[g], ground.spare[q], q, best_rank, least, best) and (
@@ -329,7 +327,7 @@ def _earliest(run, i, now_s):
     Running jobs are taken to end as planned, and those past their plan at once.
     """
     k, planned_s = run.asks.of_job[i], run.coming.planned_s[i]
-    if run.asks.is_spread[k] and _is_held_elsewhere(run, k):
+    if run.asks.is_spread[k] and not run.rules.in_passes and _is_held_elsewhere(run, k):
         return _earliest_of_places(run, k, now_s)
     sort_planned(run, now_s)
     planned, at_s, n_ended, n_started, n_over, total = run.planned, now_s, 0, 0, 0, 0

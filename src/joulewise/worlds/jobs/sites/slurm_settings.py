@@ -137,6 +137,9 @@ PRIORITY_WEIGHTS: Mapping[str, str] = {
 }
 """The settings that say what a factor of priorities counts, by the name that the scheduler has for it."""
 
+OF_PASSES = ("schedulertype", "default_queue_depth", "bf_max_job_test", "bf_interval", "bf_resolution", "bf_window")
+"""The settings by which Slurm goes through jobs."""
+
 CLASSIC_SHARES = ("no_fair_tree", "depth_oblivious")
 SMALL_RELATIVE_TO_TIME, MAX_TRES = "small_relative_to_time", "max_tres"
 NO_NORMAL_PART = ("no_normal_part", "no_normal_all")
