@@ -68,6 +68,21 @@ def serious(page: Page) -> list[str]:
     return [f"{each['id']}: {each['nodes'][0]['html']}" for each in found if each["impact"] in ("serious", "critical")]
 
 
+def test_what_could_not_be_checked_is_checked_again(address: str) -> None:
+    with opened() as (page, _):
+        page.goto(f"{address}/run")
+        page.get_by_role("link", name="New study").click()
+        page.get_by_label("Name").fill("mine")
+        page.get_by_label("It starts from").select_option("example:first")
+        page.get_by_role("button", name="Make it").click()
+        page.get_by_role("heading", name="Nothing wrong").wait_for()
+        page.route("**/api/run/check", lambda route: route.fulfill(status=503), times=1)
+        text = page.get_by_label("The study")
+        text.press("Control+End")
+        text.press_sequentially("energy_filter = 1")
+        page.get_by_role("heading", name="1 problem").wait_for()
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
 def test_a_study_is_written_run_and_looked_at(width: int, scheme: str, address: str, tmp_path: Path) -> None:
     with opened(width, scheme) as (page, troubles):

@@ -1,7 +1,7 @@
 // The editor of studies: what the checks say as one types, and what may stand at the cursor.
 "use strict";
 
-const CHECK_AFTER_MS = 350, OFFER_AFTER_MS = 120;
+const CHECK_AFTER_MS = 350, OFFER_AFTER_MS = 120, AGAIN_AFTER_MS = 2000;
 const form = document.getElementById("editor"), text = document.getElementById("text");
 const list = document.getElementById("offers"), numbers = document.querySelector(".numbers");
 let saved = text.value, leaving = false;
@@ -33,6 +33,7 @@ function latest(after, work) {
 const check = latest(CHECK_AFTER_MS, async (signal) => {
   const found = await ask("/api/run/check", { study: form.dataset.study, text: text.value }, signal);
   if (found) tell(found);
+  else if (!signal.aborted) setTimeout(check, AGAIN_AFTER_MS);  // or what is told stays that of before
 });
 
 /** Show a verdict, its messages and what a run takes. */
