@@ -305,7 +305,8 @@ is left out limits nothing."""
 
 _SLURM_INTRO = """\
 Settings of a Slurm, under its own names in lower case. Numbers are those of Slurm, in its units. Those with
-a default are what the policy `multifactor` goes by; the others are not replayed, which is told where it matters."""
+a default are what the policy `multifactor` and `passes = "slurm"` go by; the others are not replayed, which is told
+where it matters."""
 
 
 def site_file() -> str:
