@@ -93,10 +93,10 @@ def conservative(case: Case) -> dict[str, float]:
 def _against_twin(case: Case, name: str, twin: Callable[[twins.Jobs, int], list[float]]) -> dict[str, float]:
     world, scheduler, repeats = trace_of(case), Scheduler(JOB_POLICIES[name]), 1 if case.smoke else 5
     whole = simulate_jobs(world, scheduler)
-    part = _first_jobs(world, TWIN_JOBS[name])
+    part = first_jobs(world, TWIN_JOBS[name])
     ours = simulate_jobs(part, scheduler).allocation
     starts: list[float] = []
-    twin_s = seconds(lambda: starts.extend(twin(_twin_jobs(part), int(part.clusters.n_nodes[0]))), 1)
+    twin_s = seconds(lambda: starts.extend(twin(twin_jobs(part), int(part.clusters.n_nodes[0]))), 1)
     part_s = _mapping_s(part, scheduler, repeats)
     wait_s = whole.allocation.start_s - world.jobs.work.arrival_s
     return {
@@ -122,13 +122,13 @@ def _slowdown(wait_s: Floats, outcome: JobOutcome) -> Floats:
     return np.maximum((wait_s + run_s) / np.maximum(run_s, SHORTEST_S), 1.0)
 
 
-def _first_jobs(world: JobWorld, n: int) -> JobWorld:
+def first_jobs(world: JobWorld, n: int) -> JobWorld:
     work = world.jobs.work
     columns = {name: getattr(work, name)[:n] for name in ("arrival_s", "task_type", "shape", "scale", "hold_s")}
     return replace(world, jobs=Jobs(replace(work, tags={}, **columns)))
 
 
-def _twin_jobs(world: JobWorld) -> twins.Jobs:
+def twin_jobs(world: JobWorld) -> twins.Jobs:
     """The jobs that fit, as the twins take them, with plans raised to what the jobs take."""
     types, work = world.types, world.jobs.work
     fits = np.diff(types.first)[work.task_type] > 0

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.cluster import trace_of
-from benchmarks.measure import Bar, Case, Subject
+from benchmarks.cluster import first_jobs, trace_of, twin_jobs
+from benchmarks.measure import Bar, Case, Subject, command_spent, seconds
+from benchmarks.simulators import easy_of_accasim
 from joulewise.model import UtilityShapes, Workload, constant
 from joulewise.model.arrays import Counts, Floats
 from joulewise.model.clusters import Clusters, JobTypes
@@ -18,16 +23,29 @@ from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.rng import generator
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Scheduler
+from tests.twins.jobs import backfill as twins
 
 EASY = Scheduler(JOB_POLICIES["easy"])
 N_NODES = {"cpu": 310, "t4": 404, "g2": 549, "v100": 237}
 CAPACITY = {"cpu": (96, 512, 0), "t4": (96, 384, 2), "g2": (96, 768, 8), "v100": (64, 512, 8)}
 """Nodes, and processors, GB and GPUs of each: 1,500 nodes, about like those of the cluster that Alibaba described."""
 
+PEER_JOBS = 5_000
 JOBS, LOAD, MEAN_S = 100_000, 1.0, 3_600.0
 YEAR_JOBS, YEAR_LOAD, YEAR_MEAN_S, YEAR_PART = 275_000, 0.9, 36_000.0, 1 / 8
 ACCOUNTS, USERS, MOST_OF_A_USER = 60, 600, 300
 WEIGHTS = {"age": 1_000.0, "fair_share": 10_000.0, "size": 100.0, "partition": 500.0, "qos": 1_000.0}
+_NODES = '[[nodes]]\nname = "{}"\ncount = {}\ncores = {}\nmemory = "{} GiB"\ngpus = {}\n'
+_PARTITION = f'[[partition]]\nname = "batch"\nnodes = {list(N_NODES)}\n'
+_COLUMNS = "JobID|Submit|ElapsedRaw|TimelimitRaw|AllocCPUS|AllocNodes|AllocTRES|User|State"
+_STUDY = """name = "flow"
+[system]
+site = "site.toml"
+[workload]
+trace = "log.txt"
+[scheduler]
+policy = "easy"
+"""
 KINDS = {
     (8, 16, 0, 1): 0.25, (32, 64, 0, 1): 0.05, (4, 16, 1, 1): 0.4, (12, 48, 2, 1): 0.1, (24, 96, 4, 1): 0.08,
     (64, 256, 8, 1): 0.08, (64, 256, 8, 2): 0.03, (48, 256, 8, 4): 0.01,
@@ -61,6 +79,27 @@ def shared(case: Case) -> dict[str, float]:
     }
 
 
+def peers(case: Case) -> dict[str, float]:
+    """EASY on the start of a log: jobs per second of ours, plain Python and AccaSim, and which starts are alike."""
+    world = first_jobs(trace_of(case), PEER_JOBS)
+    ours = min((simulate_jobs(world, EASY) for _ in range(5)), key=lambda run: run.mapping_s)
+    used, n_nodes = ours.allocation.used, int(world.clusters.n_nodes[0])
+    jobs, plain = twin_jobs(world), list[float]()
+    plain_s = seconds(lambda: plain.extend(twins.easy(jobs, n_nodes)), 1)
+    theirs = easy_of_accasim(jobs, n_nodes)
+    n, ours_s = len(jobs.nodes), ours.mapping_s
+    return {
+        "peers.jobs": float(n),
+        "peers.ours.jobs_per_s": n / ours_s,
+        "peers.plain.jobs_per_s": n / plain_s,
+        "peers.accasim.jobs_per_s": n / theirs.seconds,
+        "peers.over_plain": plain_s / ours_s,
+        "peers.over_accasim": theirs.seconds / ours_s,
+        "peers.plain.same_starts": float(np.array_equal(ours.allocation.start_s[used], plain)),
+        "peers.accasim.same_starts_percent": 100 * float(np.mean(np.array(theirs.start_s) == plain)),
+    }
+
+
 def year(case: Case) -> dict[str, float]:
     """A year of a cluster whose users have fair shares, qualities of service and limits: seconds that it takes."""
     world = _with_users(case, gpu_cluster(case, YEAR_JOBS, YEAR_LOAD, YEAR_MEAN_S, YEAR_PART))
@@ -72,6 +111,30 @@ def year(case: Case) -> dict[str, float]:
         "year.seconds": outcome.mapping_s,
         "year.mean_wait_s": float(np.nanmean(outcome.allocation.start_s - arrival_s)),
     }
+
+
+def flow(case: Case) -> dict[str, float]:
+    """The same cluster from a file of the site and what `sacct` prints to the report: seconds, and the most memory."""
+    n_nodes, *jobs = _drawn(case, JOBS, LOAD, MEAN_S, 1)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        groups = zip(N_NODES, n_nodes, CAPACITY.values(), strict=True)
+        nodes = "".join(
+            _NODES.format(name, n, cores, memory, f"{{gpu = {gpus}}}" if gpus else "{}")
+            for name, n, (cores, memory, gpus) in groups
+        )
+        (folder / "site.toml").write_text(f'name = "site"\n{nodes}{_PARTITION}', encoding="utf-8")
+        with (folder / "log.txt").open("w", encoding="utf-8") as log:
+            log.write(f"{_COLUMNS}\n")
+            for i, (arrival_s, time_s, planned_s, kind) in enumerate(zip(*jobs, strict=True)):
+                cores, memory, gpus, n = list(KINDS)[kind]
+                asked = f"cpu={n * cores},mem={n * memory}G,node={n}" + (f",gres/gpu={n * gpus}" if gpus else "")
+                submitted = datetime.fromtimestamp(arrival_s, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+                row = (i, submitted, f"{time_s:.0f}", f"{planned_s / 60:.0f}", n * cores, n, asked, f"user{i % USERS}")
+                log.write(f"{'|'.join(map(str, row))}|COMPLETED\n")
+        (folder / "study.toml").write_text(_STUDY, encoding="utf-8")
+        spent_s, largest_mb = command_spent(["run", str(folder / "study.toml")], {}, case)
+    return {"flow.jobs": float(len(jobs[0])), "flow.seconds": spent_s, "flow.largest_mb": largest_mb}
 
 
 def _with_users(case: Case, world: JobWorld) -> JobWorld:
@@ -95,8 +158,18 @@ def _with_users(case: Case, world: JobWorld) -> JobWorld:
     return replace(world, jobs=replace(world.jobs, demands=demands))
 
 
-def gpu_cluster(case: Case, jobs: int = JOBS, load: float = LOAD, mean_s: float = MEAN_S, part: float = 1) -> JobWorld:
-    """Jobs that ask for parts of nodes, or several whole ones, at random, on this part of the nodes."""
+class Drawn(NamedTuple):
+    """The nodes of each group, and for each job when it comes, how long it runs and is planned to, and its kind."""
+
+    n_nodes: Counts
+    arrival_s: Floats
+    time_s: Floats
+    planned_s: Floats
+    kind: Counts
+
+
+def _drawn(case: Case, jobs: int, load: float, mean_s: float, part: float) -> Drawn:
+    """Jobs of random kinds that ask for this share of the GPUs of this part of the nodes."""
     draws, n = generator(case.seed, "benchmarks.sites", 0, ""), max(int(case.part * jobs), 500)
     n_nodes = np.array([max(int(case.part * part * count), 4) for count in N_NODES.values()])
     capacity = np.array(list(CAPACITY.values()))
@@ -106,7 +179,13 @@ def gpu_cluster(case: Case, jobs: int = JOBS, load: float = LOAD, mean_s: float 
     planned_s = time_s * draws.uniform(1.0, 4.0, n) // 60.0 * 60.0 + 60.0
     gpus = kinds[:, 2] * kinds[:, 3]
     span_s = float((gpus[kind] * time_s).sum()) / (load * float((n_nodes * capacity[:, 2]).sum()))
-    arrival_s = np.sort(np.floor(draws.uniform(0.0, span_s, n)))
+    return Drawn(n_nodes, np.sort(np.floor(draws.uniform(0.0, span_s, n))), time_s, planned_s, kind)
+
+
+def gpu_cluster(case: Case, jobs: int = JOBS, load: float = LOAD, mean_s: float = MEAN_S, part: float = 1) -> JobWorld:
+    """Jobs that ask for parts of nodes, or several whole ones, at random, on this part of the nodes."""
+    n_nodes, arrival_s, time_s, planned_s, kind = _drawn(case, jobs, load, mean_s, part)
+    capacity, kinds = np.array(list(CAPACITY.values())), np.array(list(KINDS))
     site = Site(
         ("cores", "memory", "gpus"), tuple(N_NODES), n_nodes, capacity, np.arange(len(CAPACITY)), ("batch",),
         np.ones((1, len(CAPACITY)), np.bool_), np.zeros(1, np.int64), np.zeros(1, np.bool_), (), np.empty(0, np.int64),
@@ -165,11 +244,14 @@ def _demands(kind: Counts, units: Counts, need: Counts) -> Demands:
 
 SUBJECT = Subject(
     "sites",
-    {"whole": whole, "shared": shared, "year": year},
+    {"whole": whole, "shared": shared, "year": year, "peers": peers, "flow": flow},
     (
         Bar("EASY on whole nodes of SDSC-BLUE: the same starts on a site that says the same", "whole.same_starts",
             "at least", 1),
         Bar("EASY on 1,500 nodes that jobs share, in jobs per second", "shared.jobs_per_s", "at least", 100_000),
+        Bar("EASY on the start of SDSC-BLUE: the starts of plain Python", "peers.plain.same_starts", "at least", 1),
         Bar("a year with fair shares, qualities of service and limits, in seconds", "year.seconds", "at most", 60),
+        Bar("100,000 jobs on 1,500 nodes from the files to the report: the most memory of a process, in MB",
+            "flow.largest_mb", "at most", 500),
     ),
 )  # fmt: skip

@@ -22,6 +22,7 @@ LONG = {
     "fronts": {"stochastic"},
     "laboratory": {"costs", "speed"},
     "estimates": {"tasks", "assignments", "facility"},
+    "sites": {"peers", "flow"},
     "studies": {"overhead", "efficiency", "million", "again"},
     "doors": {"compiled", "jobs", "looks"},
     "scaling": {"facility", "studies", "workers"},
