@@ -11,36 +11,20 @@ import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.measure import Case
-from benchmarks.subjects import SUBJECTS, subject_of
+from benchmarks.subjects import subject_of
 
 ROOT = Path(__file__).parent.parent
 
-LONG = {
-    "manager": {"quality"},
-    "cluster": {"curie", "figure_9"},
-    "day": {"start_up"},
-    "fronts": {"stochastic"},
-    "laboratory": {"costs", "speed"},
-    "estimates": {"tasks", "assignments", "facility"},
-    "sites": {"peers", "flow"},
-    "studies": {"overhead", "efficiency", "million", "again"},
-    "doors": {"compiled", "jobs", "looks"},
-    "scaling": {"facility", "studies", "workers"},
-    "workbench": {"whatif", "load"},
-}
-"""Groups that start processes, compile policies of users, or do what another group does too but for longer."""
+DAILY = [
+    ("bag", "large"), ("cluster", "easy"), ("cluster", "conservative"), ("day", "ratio"), ("facility", "small"),
+    ("sites", "whole"), ("sites", "shared"), ("sites", "year"),
+]  # fmt: skip
+"""Groups that take a second; the others start processes, compile policies of users, or take longer."""
 
 
-@pytest.mark.first("compiles most kernels, while other tests run that need none")
-@pytest.mark.parametrize("name", SUBJECTS)
-def test_benchmarks_run_at_a_tiny_size(name: str) -> None:
-    case = Case(smoke=True)
-    subject = subject_of(name)
-    groups, left_out = subject.chosen(case, on_gpu=False), LONG.get(name, set())
-    assert left_out < groups.keys()
-    for group in groups:
-        if group not in left_out:
-            assert subject.run(case, group)["figures"]
+@pytest.mark.parametrize(("name", "group"), DAILY)
+def test_a_benchmark_runs_at_a_tiny_size(name: str, group: str) -> None:
+    assert subject_of(name).run(Case(smoke=True), group)["figures"]
 
 
 def test_the_command_runs_one_group(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,6 +26,7 @@ def test_every_system_has_a_notebook_that_is_small_and_was_executed() -> None:
         assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1)), path.stem
 
 
+@pytest.mark.thorough("starts processes and takes seconds")
 @pytest.mark.parametrize("path", NOTEBOOKS)
 def test_notebooks_run_and_show_what_they_did(path: Path) -> None:
     assert [shown_by(cell) for cell in executed(path).cells] == [shown_by(cell) for cell in read(path).cells]

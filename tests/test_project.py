@@ -254,6 +254,7 @@ def around(installed: Path, home: Path) -> dict[str, str]:
     return {"PATH": f"{installed}:/usr/bin:/bin", "HOME": str(home), "XDG_CACHE_HOME": str(CACHES), **numba}
 
 
+@pytest.mark.thorough("starts processes and takes seconds")
 def test_an_installed_wheel_writes_and_runs_an_example(installed: Path, tmp_path: Path) -> None:
     environment, command = around(installed, tmp_path), str(installed / "joulewise")
     assert run_command([command, "--version"], tmp_path, environment) == f"joulewise {joulewise.__version__}\n"
@@ -301,13 +302,13 @@ main(["versions", "--json"])
     assert f'"joulewise": "{joulewise.__version__}"' in versions
 
 
-@pytest.mark.first("mypy starts from nothing in a fresh clone")
-@pytest.mark.parametrize("tool", ["mypy src", "ruff check .", "ruff format --check ."])
+@pytest.mark.parametrize("tool", ["ruff check .", "ruff format --check ."])
 def test_the_code_is_clean(tool: str) -> None:
     run_command([str(Path(sys.executable).parent / word) if not i else word for i, word in enumerate(tool.split())])
 
 
-@pytest.mark.thorough("looks at the types of the tests too")
+@pytest.mark.first("mypy starts from nothing in a fresh clone")
+@pytest.mark.thorough("takes a minute of a processor and more; `make lint` does it too")
 def test_types_are_those_that_are_said_everywhere() -> None:
     run_command([str(Path(sys.executable).parent / "mypy")])
 

@@ -169,6 +169,7 @@ def test_nobody_is_busy_for_more_than_all_of_the_time(seed: int) -> None:
     assert 0 < pace_of(simulated(jobs, n_workers, costs), n_workers).busy <= 1 + 1e-9
 
 
+@pytest.mark.thorough("starts processes and takes seconds")
 def test_every_process_has_done_a_job_before_any_is_watched(tmp_path: Path) -> None:
     """No window begins with the loading of kernels by a process that was late."""
     engine = watching._WatchedProcesses(2)

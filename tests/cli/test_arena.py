@@ -59,6 +59,7 @@ def test_a_policy_is_judged_and_its_entry_holds(capsys: Capture) -> None:
     assert "to compute" not in said.err
 
 
+@pytest.mark.thorough("compiles a policy, or runs many worlds")
 def test_a_policy_that_looks_ahead_has_no_place_and_its_entry_says_so(capsys: Capture) -> None:
     keep(SETS["tasks"], made_rows({}))
     Path("ahead.py").write_text(TASKS_AHEAD)

@@ -164,6 +164,7 @@ def test_figures_follow_no_link_out_of_the_results(small_copy: Path, tmp_path: P
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
+@pytest.mark.thorough("starts processes and takes seconds")
 def test_figures_fail_alone_where_there_is_no_room_for_what_draws_them(tmp_path: Path, small_copy: Path) -> None:
     (tmp_path / "study.toml").write_text(TEXT)
     (small_copy / "report.html").unlink(missing_ok=True)

@@ -146,6 +146,7 @@ RESULT_FUZZERS = {kind: partial(fuzz_results, kind) for kind in KINDS}
 """What takes a seed and a number of cases, and counts what became of them."""
 
 
+@pytest.mark.thorough("damages whole results")
 @pytest.mark.parametrize("kind", KINDS)
 def test_damaged_folders_are_read_or_refused(kind: str) -> None:
     outcomes = fuzz_results(kind, FIXED, SHORT // 8)

@@ -49,6 +49,7 @@ def test_rewards_are_the_utility_of_a_valid_day(tmp_path: Path, system: str, var
     assert total == pytest.approx(found(env)["utility"], rel=1e-12)
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("actions", MODES)
 @pytest.mark.parametrize("system", SYSTEMS)

@@ -92,6 +92,7 @@ def test_the_cache_folder_is_named_by_all_kernels() -> None:
     assert {source.parent.name for source in (PACKAGE / "kernels").rglob("*.py")} > {"jobs", "tasks", "bags"}
 
 
+@pytest.mark.thorough("starts processes and takes seconds")
 def test_a_second_installation_uses_what_the_first_compiled(tmp_path: Path) -> None:
     """Another checkout or environment has the same sources in another place, with other times."""
     script = "import numpy as np; from joulewise.kernels.bundled import triad; triad(*np.ones((3, 4)), 1); "

@@ -65,6 +65,7 @@ class Mortal(BagProblem):
 # --- what is found ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough("starts processes and takes seconds")
 def test_the_number_of_processes_changes_nothing() -> None:
     told: list[int] = []
     one = evolved(snapshots=(0, 7, 45), on_progress=told.append)

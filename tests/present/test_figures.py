@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,6 +56,7 @@ def test_numbers_that_json_cannot_hold_become_null() -> None:
     assert frame["b"].dtype == pl.Float64
 
 
+@pytest.mark.thorough("draws many figures")
 @given(st.dictionaries(st.text(min_size=1), st.floats(0, 100), min_size=1, max_size=12), st.floats(0.1, 8))
 def test_end_labels_keep_their_order_and_distance(ends: dict[str, float], gap: float) -> None:
     places = spread(ends, gap, highest=100.0)

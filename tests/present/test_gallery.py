@@ -142,6 +142,7 @@ def test_every_kind_is_tried() -> None:
     assert set(KINDS) == {kind for kinds in BUILT_IN.values() for kind in kinds}
 
 
+@pytest.mark.thorough("draws many figures")
 @pytest.mark.parametrize("kind", KINDS)
 def test_of_any_kind_chosen_figures_are_drawn_in_their_order_and_others_told(kind: str) -> None:
     records = KINDS[kind]()

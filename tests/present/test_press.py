@@ -54,6 +54,7 @@ def test_its_end_is_told_and_the_next_figure_is_drawn() -> None:
     assert "<svg" in str(render(SPEC, "svg"))
 
 
+@pytest.mark.thorough("starts processes and takes seconds")
 def test_one_that_ended_unseen_is_replaced() -> None:
     os.kill(pid(), signal.SIGKILL)
     press._started()[0].wait()

@@ -48,6 +48,7 @@ def test_people_look_move_and_click() -> None:
         assert visitor.troubles == []
 
 
+@pytest.mark.thorough("looks at pages in a browser")
 def test_keys_move_sliders_by_their_steps_and_back_to_what_is_usual() -> None:
     def value() -> float:
         return float(slider.input_value())
@@ -89,12 +90,14 @@ def test_every_page_is_drawn_and_open_to_all(width: int, scheme: str) -> None:
         assert visitor.troubles == []
 
 
+@pytest.mark.thorough("looks at pages in a browser")
 def test_the_list_is_open_to_all() -> None:
     with visiting(shelved("profit")) as visitor:
         visitor.visit("/")
         assert serious(visitor) == []
 
 
+@pytest.mark.thorough("looks at pages in a browser")
 def test_focus_stays_where_it_is_and_keys_choose_without_leaving() -> None:
     """Where an answer is put in place anew, and where somebody goes through choices by keys."""
     with visiting(shelved("profit")) as visitor:

@@ -13,9 +13,8 @@ pytestmark = IN_BROWSER
 _PAGE = "/studies/results/day"
 
 
-@pytest.mark.parametrize(
-    "name", ["managed", pytest.param("jobs", marks=pytest.mark.thorough("another system in the same browser"))]
-)
+@pytest.mark.thorough("looks at pages in a browser")
+@pytest.mark.parametrize("name", ["managed", "jobs"])
 def test_a_span_looks_closer(name: str) -> None:
     with visiting(made(name).folder.parent, viewport={"width": 1280, "height": 900}) as visitor:
         page = visitor.page
@@ -32,6 +31,7 @@ def test_a_span_looks_closer(name: str) -> None:
         assert visitor.troubles == []
 
 
+@pytest.mark.thorough("looks at pages in a browser")
 def test_a_slider_is_moved_by_keys_on_a_phone() -> None:
     results = made("managed")
     with visiting(results.folder.parent, viewport={"width": 400, "height": 800}) as visitor:
@@ -49,6 +49,7 @@ def test_a_slider_is_moved_by_keys_on_a_phone() -> None:
         assert visitor.troubles == []
 
 
+@pytest.mark.thorough("looks at pages in a browser")
 def test_a_form_asks_without_scripts() -> None:
     with visiting(made("managed").folder.parent, java_script_enabled=False) as visitor:
         page = visitor.page

@@ -76,6 +76,7 @@ def test_headlines_are_read_beside_the_page() -> None:
     assert not told["unsettled"]
 
 
+@pytest.mark.thorough("draws many figures")
 @pytest.mark.parametrize("name", EVERY)
 def test_a_study_says_what_its_report_says(name: str) -> None:
     client, results = served(*EVERY), made(name)

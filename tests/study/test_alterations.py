@@ -49,6 +49,7 @@ def unnoticed(results: Results, chosen: Callable[[int, list[Alteration]], list[A
     return wrong
 
 
+@pytest.mark.thorough("damages whole results")
 def test_every_eighth_column_is_checked_or_measures_the_computer(results: Results, remembered: None) -> None:
     assert not is_refused(results)
     assert not unnoticed(results, lambda place, ways: [] if place % 8 else [ways[place // 8 % len(ways)]])

@@ -69,6 +69,7 @@ def test_the_study_of_an_experiment_is_sound(experiment: Experiment) -> None:
             MANAGER_SOURCE.build(point.decision.parameters, Draw(0, 0, Path()))
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @every_experiment
 def test_every_claim_is_judged_on_every_trial(experiment: Experiment) -> None:
     findings = experiment.findings(made_up(experiment))

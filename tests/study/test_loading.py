@@ -62,6 +62,7 @@ LATER = pytest.mark.thorough("starts a process")
 FIRST, *OTHERS = BUILT_IN
 
 
+@pytest.mark.thorough("starts processes and takes seconds")
 @pytest.mark.parametrize("system", [FIRST, *(pytest.param(system, marks=LATER) for system in OTHERS)])
 def test_a_study_loads_of_other_systems_what_is_shared_and_no_more(system: str, tmp_path: Path) -> None:
     assert strangers(system, tmp_path) == SHARED.get(system, set())

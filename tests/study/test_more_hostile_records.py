@@ -181,6 +181,7 @@ DOUBTED: dict[str, tuple[str, str, Alteration]] = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough("damages whole results")
 @pytest.mark.parametrize(("experiment", "claim", "alter"), DOUBTED.values(), ids=DOUBTED)
 def test_no_claim_stands_on_doubtful_records(experiment: str, claim: str, alter: Alteration) -> None:
     assert judged(experiment, claim, lambda _: {}) <= {"reproduced", "not testable"}

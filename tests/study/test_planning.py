@@ -277,6 +277,7 @@ def test_the_estimate_counts_the_bounds_of_small_days(tmp_path: Path) -> None:
     assert 9.9e6 / 2 < found.bytes < 9.9e6 * 2
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @pytest.mark.parametrize(
     ("section", "line", "least"),
     [

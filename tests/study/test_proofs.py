@@ -51,6 +51,7 @@ def n_files(folder: Path) -> int:
     return sum(path.is_file() for path in folder.rglob("*"))
 
 
+@pytest.mark.thorough("damages whole results")
 def test_a_folder_of_thousands_of_worlds_ends_with_few_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merging, "_PROOFS_BYTES", 20_000)  # so that there are several parts
     with Journal(filled(tmp_path, range(3_000))) as rows:

@@ -90,6 +90,7 @@ def test_a_study_without_chance_stops_at_its_only_trial() -> None:
     assert next_shares(study, first_shares(study), lambda: out) is None
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_a_rare_event_is_seldom_overlooked_and_what_may_be_is_told() -> None:
     """The second setting loses half in a tenth of the trials."""
     study = queue('"until 0.5 %, at most 93"')
@@ -124,6 +125,7 @@ def test_each_world_stops_by_itself(tmp_path: Path) -> None:
     assert all(verdict.problems == () for verdict in verify(tmp_path))
 
 
+@pytest.mark.thorough("starts processes and takes seconds")
 def test_an_interruption_in_any_round_changes_nothing(tmp_path: Path) -> None:
     whole = run_study(queue(), tmp_path / "whole", 1)
     assert whole.runs["trial"].n_unique() > 5

@@ -76,6 +76,7 @@ def test_a_group_of_one_is_judged_at_once() -> None:
     assert shares == (Share(6),) * 2
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_judging_by_the_trials_that_tuned_flatters_and_others_do_not() -> None:
     """All points are equal, with a mean of 0: whatever is above that is luck, which chose the point."""
     study, rng = tuned(), np.random.default_rng(3)
@@ -147,6 +148,7 @@ def test_what_was_chosen_is_compared_by_the_trials_that_judge(tmp_path: Path) ->
     assert any(f"were tuned by {n_tuning} runs, which are left out" in note for note in found.notes)
 
 
+@pytest.mark.thorough("starts processes and takes seconds")
 def test_an_interruption_changes_nothing_and_more_judging_tunes_nothing_anew(tmp_path: Path) -> None:
     whole = run_study(tuned(), tmp_path / "whole", 1)
     for after in (1, 33, 50, 55):

@@ -30,6 +30,7 @@ def test_what_was_just_run_holds(small_results: Path) -> None:
     assert seen[-1] == (8, 8)
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_days_with_utilities_that_rise_hold(tmp_path: Path) -> None:
     """Runs, records and the bound of policies that wait for the peak, price it, or are blind to it."""
     policies = '["max-util", "min-min-comp", "max-max-upt", "patient-upt", "prices"]'

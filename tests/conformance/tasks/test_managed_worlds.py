@@ -36,6 +36,7 @@ def scenarios_of(draw: st.DrawFn, kind: str) -> ManagedScenario:
     return ManagedScenario(replace(world, workload=work), switches | permuted)
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @pytest.mark.parametrize("kind", KINDS)
 @cases(divided_by=len(MANAGED_POLICIES))
 @given(data=st.data())

@@ -7,6 +7,7 @@ from typing import Any
 
 import numba
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -157,6 +158,7 @@ def nodes_of(pins: Pins, i: int, r: int = 1) -> list[int]:
 NEEDS = st.tuples(st.integers(1, 5), st.integers(1, 6).map(float), INSTANTS)
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @given(st.lists(NEEDS, max_size=10), st.lists(st.integers(0, 9), max_size=5))
 def test_named_nodes_are_those_of_the_plain_twin(needs: list[tuple[int, float, float]], gone: list[int]) -> None:
     pins, twin = new_pins(np.array([3, 5]), 10, 50), NamedNodes(5)

@@ -105,6 +105,7 @@ def test_a_kernel_that_does_not_run_is_told() -> None:
         rounds_for("triad", 4096, 1.0, Steady(1.0, "ended with code 3"), (0,))
 
 
+@pytest.mark.thorough("starts processes and takes seconds")
 def test_kernels_run_as_programs_that_begin_together_and_are_never_alone() -> None:
     members = tuple(Member(kernel_program("branchy", 4096, rounds), (core,)) for rounds, core in ROUNDS_AND_CORES)
     read = MachineBench(CORES).run(GroupExperiment(members), 0)

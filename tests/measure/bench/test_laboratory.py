@@ -123,6 +123,7 @@ def test_a_journal_that_ends_anywhere_is_gone_on_with(cut: int, tmp_path: Path) 
     assert len(read_journal(journal)) >= N_RUNS
 
 
+@pytest.mark.thorough("starts processes and takes seconds")
 def test_killed_at_random_moments_it_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "from tests.strategies.small_lab import main; main()", str(tmp_path)]
     random, journal, before = np.random.default_rng(8), tmp_path / "journal.jsonl", b""

@@ -82,6 +82,7 @@ def test_every_point_is_evaluated_exactly(seed: int, kind: str, drop_below: floa
         assert point == pytest.approx(twin.evaluate(world, twin.genes_of(assignment), drop_below), rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_all_assignments_of_tiny_worlds_hold_nothing_better() -> None:
     shares = []
     for seed in range(2, 12):

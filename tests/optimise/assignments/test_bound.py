@@ -145,6 +145,7 @@ def test_an_answer_is_what_its_run_gains(seed: int, drop_below: float) -> None:
         assert gain == pytest.approx(earned - pays, rel=1e-8, abs=1e-8)
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @pytest.mark.parametrize("drop_below", DROPS)
 def test_no_search_is_above_the_bound(drop_below: float) -> None:
     world = crowded_world()

@@ -79,6 +79,7 @@ def _nothing(facility: Facility) -> tuple[np.ndarray, np.ndarray]:
     return np.zeros((facility.n_cores, facility.tasks.n_types)), np.zeros((facility.n_cores, facility.tasks.n_types))
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @needs_casadi
 @pytest.mark.parametrize("counts_neighbours", [False, True])
 @pytest.mark.parametrize("seed", [0, 55, 74])

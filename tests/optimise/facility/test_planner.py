@@ -147,6 +147,7 @@ def with_hot_air(room: Room) -> Room:
     return with_recirculation(room, 2.0)
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @pytest.mark.parametrize(("changed", "more"), [(lambda room: room, 1.0), (with_curves, 1.2), (with_hot_air, 1.2)])
 def test_generated_facilities_are_planned_within_two_percent(changed: Callable[[Room], Room], more: float) -> None:
     for trial in range(3):
@@ -156,6 +157,7 @@ def test_generated_facilities_are_planned_within_two_percent(changed: Callable[[
         assert found.history[-1][1] >= 0.98 * found.bound_per_s
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_many_task_types_by_pair_are_decided_step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """Six processors that would mix patterns of eight types: a case in which the plan gets better by it."""
     facility = generate_facility(sized(FacilitySize(nodes=6, cracs=2, node_types=1, task_types=8)), 5, 0)

@@ -6,6 +6,7 @@ import itertools
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given
 
 from joulewise.check.tasks.prices import best_gains, dual_value
@@ -77,6 +78,7 @@ def _best_from(runs: list[list[tuple[float, int, Floats, Floats]]], left: Floats
     return best
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @each_seed(24)
 def test_no_schedule_in_pieces_of_a_tiny_world_beats_any_prices(seed: int) -> None:
     world, rng = tiny_world(seed), np.random.default_rng(seed)

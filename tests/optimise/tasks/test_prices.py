@@ -367,6 +367,7 @@ def test_an_end_long_after_all_is_done_makes_no_looser_bound(end_s: float) -> No
     assert price_bound(ended).value <= 1.02 * price_bound(endless).value < 0.4 * utility_ceiling(endless)
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @each_seed(20)
 def test_no_schedule_of_a_tiny_world_without_an_end_beats_any_prices(seed: int) -> None:
     world = dataclasses.replace(without_end(tiny_world(seed)), supply=Supply())
@@ -452,6 +453,7 @@ def test_prices_that_are_none_are_refused() -> None:
         certified_bound(busy_world(), Certificate(np.zeros((4, 3)), np.zeros(2)))
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_a_run_that_ends_at_a_jump_is_valued_before_it() -> None:
     """Instants that are not exact in binary: the best start is where rounding could fall behind the deadline."""
     rng = np.random.default_rng(3)

@@ -274,6 +274,7 @@ def test_whiskers_of_a_map_end_at_0_and_100() -> None:
     assert all(0.0 <= row["low"] <= row["y"] <= row["high"] <= 100.0 for row in rows)
 
 
+@pytest.mark.thorough("draws many figures")
 def test_a_map_needs_several_filters_in_several_settings_of_one_scheduler() -> None:
     for points in (
         FIG_7,

@@ -65,6 +65,7 @@ def test_figures_of_managed_days_need_what_they_show() -> None:
     } & set(_names(bare))  # fmt: skip
 
 
+@pytest.mark.thorough("draws many figures")
 @pytest.mark.parametrize(
     "sweep",
     [

@@ -69,6 +69,7 @@ def factors(priorities: Priorities) -> dict[str, float]:
     return found
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_what_is_left_of_shares_counts_what_accounts_have_used() -> None:
     """Effective usage: 0.75 of anna, who used all of physics'; half of that of bob, who used nothing; 0.25 of cat."""
     found = factors(made(*TWO, is_fair_tree=False))

@@ -103,6 +103,7 @@ def assert_days_add_up(days: list[Day], world: World, outcome: Outcome) -> None:
 # Equality
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @pytest.mark.parametrize("environment", ["queued", "polled"])
 @pytest.mark.parametrize(
     "supply",
@@ -166,6 +167,7 @@ def patient(event: Any) -> float:
     return n_rows
 
 
+@pytest.mark.thorough("compiles a policy, or runs many worlds")
 @pytest.mark.parametrize("policy", [ByLot, own_policy(compiled=True)(patient)], ids=["plain", "compiled"])
 def test_policies_of_ones_own_go_on_from_day_to_day(policy: Policy) -> None:
     system = generate_system(SMALL, 1, 0)

@@ -94,6 +94,7 @@ def test_engine_equals_twin(group: str, kind: str, data: st.DataObject) -> None:
     assert_same(scenario.world, scenario.manager(policy))
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "preempting"])
 @pytest.mark.parametrize("group", [group for group in GROUPS if group != "sufferage"])
 @cases(divided_by=28)

@@ -66,6 +66,7 @@ def test_a_policy_in_plain_python_runs_a_day_again_and_again() -> None:
     ran(first_come, groups=2)
 
 
+@pytest.mark.thorough("compiles a policy, or runs many worlds")
 def test_max_max_upt_in_plain_python_and_compiled_is_max_max_upt() -> None:
     for policy in (own_tasks.in_python, own_tasks.compiled_policy()):
         found = simulate(ONE_PSTATE, replace(BUILT_IN, policy=policy))

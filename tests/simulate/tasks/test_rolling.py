@@ -106,6 +106,7 @@ def least_cost(program: Program, may_leave: bool) -> float:
     return float(found.fun)
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @pytest.mark.parametrize("may_leave", [False, True])
 def test_solver_finds_what_highs_finds(may_leave: bool) -> None:
     """Also when it goes on from the basis of other numbers, as it does from event to event."""

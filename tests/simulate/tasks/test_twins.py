@@ -105,6 +105,7 @@ def test_simulator_equals_twin_on_the_best_machine_types(scenario: Scenario, bes
         assert_same(with_power(scenario.world), manager, compile_it=False)
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @every_table
 @given(scenario=scenarios(most_tasks=12), data=st.data())
 def test_simulator_equals_twin_where_utilities_rise_first(

@@ -46,6 +46,7 @@ def comes_out(name: str, policies: list[str], stage: str, folder: Path, *, to_th
     assert_frame_equal(left[0], left[1], check_exact=to_the_bit, rel_tol=1e-6)
 
 
+@pytest.mark.thorough("compiles a policy, or runs many worlds")
 def test_jobs_come_out_again(tmp_path: Path) -> None:
     """But for rounding: mathematical functions may differ in the last bit from one processor to another."""
     comes_out("jobs", ["fcfs"], "quick", tmp_path, to_the_bit=False)

@@ -220,6 +220,7 @@ def test_what_was_changed_is_noticed(
     assert any(words in problem for problem in verdict.problems), verdict.problems
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_samples_are_drawn_again_and_searches_of_gpus_only_there(chances: Results, tmp_path: Path) -> None:
     shutil.copytree(chances.folder, tmp_path, dirs_exist_ok=True)
     store, run = Store(tmp_path), chances.runs.filter(pl.col("optimise.objective") == "expected")["run"][0]

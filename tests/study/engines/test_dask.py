@@ -62,6 +62,7 @@ def test_a_dead_scheduler_ends_a_study_which_goes_on_when_it_is_back(expected: P
     assert_same_records(results.folder, expected)
 
 
+@pytest.mark.thorough("starts processes and takes seconds")
 def test_a_cluster_of_another_version_is_refused_with_both_versions(tmp_path: Path) -> None:
     with dask_cluster(tmp_path / "cluster", 1, OLD) as cluster, pytest.raises(InputError) as caught:
         run_study(many(1), tmp_path / "out", engine=Dask(cluster.address))

@@ -58,6 +58,7 @@ def test_processes_make_the_same_records(study: Study, expected: Results, place:
     assert_same_records(run_study(study, place / "processes", engine=Processes(2)).folder, expected.folder)
 
 
+@pytest.mark.thorough("starts processes and takes seconds")
 def test_workers_that_see_no_file_of_ours_make_the_same_records(
     study: Study, expected: Results, place: Path, cluster: DaskCluster
 ) -> None:

@@ -56,6 +56,7 @@ def resumed_equals(study: Study, cluster: DaskCluster, expected: Path, out: Path
     assert_same_records(results.folder, expected)
 
 
+@pytest.mark.thorough("starts processes and takes seconds")
 def test_a_killed_coordinator_changes_no_record(
     study: Study, cluster: DaskCluster, expected: Path, tmp_path: Path
 ) -> None:

@@ -197,6 +197,7 @@ def test_every_key_of_a_profile_is_told() -> None:
     assert [field.name for field in fields(Profile) if f"| `{field.name}` |" not in page] == []
 
 
+@pytest.mark.thorough("starts processes and takes seconds")
 def test_ctrl_c_stays_whose_it_was_when_the_library_is_loaded() -> None:
     code = (
         "import signal; from joulewise.study import Profile\n"

@@ -265,6 +265,7 @@ def test_a_mistake_is_reported_where_it_is(case: str) -> None:
     assert any(f"study.toml: {words}" in line for line in str(caught.value).splitlines()), str(caught.value)
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_trouble_in_the_room_costs_power_under_the_same_cap(tmp_path: Path) -> None:
     variants = '[[variant]]\nname = "well"\n[[variant]]\nname = "hot aisle"\nsystem.hot_air = 2\n'
     variants += '[[variant]]\nname = "failed"\nsystem.failed_crac = "0"\n'
@@ -307,6 +308,7 @@ TEN_NODES = {
 """Four tasks x on a processor take 160 s each and are late; three take 140 s."""
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_a_plan_promises_no_more_than_deadlines_allow(tmp_path: Path) -> None:
     """The published reading promises three times what a day earns; ours is within a tenth of it, and of the bound."""
     for name, text in TEN_NODES.items():

@@ -58,6 +58,7 @@ def test_another_future_begins_at_its_instant_and_has_the_same_work() -> None:
     assert (there.end_s[runs] != here.end_s[runs]).any()
 
 
+@pytest.mark.thorough("compiles a policy, or runs many worlds")
 @pytest.mark.parametrize("name", ["by_arrivals", "by_users", "by_truth", "by_failures"])
 def test_a_policy_that_looks_ahead_is_found(name: str, folder: Path) -> None:
     policy, world = find_job_policy(f"ahead.py:{name}", "test", folder), small_job_world(60)
@@ -68,6 +69,7 @@ def test_a_policy_that_looks_ahead_is_found(name: str, folder: Path) -> None:
     assert any("starts at" in CHECKS["causal"].find(trial) for trial in trials_of)
 
 
+@pytest.mark.thorough("compiles a policy, or runs many worlds")
 def test_a_policy_that_only_knows_the_past_passes_in_all_worlds(folder: Path) -> None:
     for trial in trials("ahead.py:by_the_past", folder):
         assert CHECKS["causal"].find(trial) == ""

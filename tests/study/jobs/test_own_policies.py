@@ -68,6 +68,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.thorough("compiles a policy, or runs many worlds")
 def test_runs_fail_alone_on_workers_and_the_others_are_verified(folder: Path) -> None:
     policies = '["easy", "mine.py:greedy_fit", "mine.py:broken"]'
     study = logged_study(folder, lambda text: text.replace('["easy", "conservative"]', policies))
@@ -82,15 +83,15 @@ def test_runs_fail_alone_on_workers_and_the_others_are_verified(folder: Path) ->
     assert {problem for verdict in verdicts for problem in verdict.problems if "failed" not in problem} == set()
 
 
-@pytest.mark.parametrize(
-    "name", ["greedy_fit", pytest.param("compiled", marks=pytest.mark.thorough("compiles what other tests do not use"))]
-)
+@pytest.mark.thorough("compiles a policy, or runs many worlds")
+@pytest.mark.parametrize("name", ["greedy_fit", "compiled"])
 def test_a_policy_that_conforms_passes_all_checks(name: str, folder: Path) -> None:
     found = list(check_policy(f"mine.py:{name}", folder))
     assert [check.check for check in found if not check.passed] == []
     assert [check.check for check in found] == [*CHECKS, "workers"]
 
 
+@pytest.mark.thorough("compiles a policy, or runs many worlds")
 @pytest.mark.parametrize(
     ("name", "checks"), [("broken", ["runs"]), ("forgetful", ["deterministic", "stateless", "names"])]
 )

@@ -175,6 +175,7 @@ def test_a_log_is_run_once_unless_chance_decides(tmp_path: Path) -> None:
     assert [run.trial for run in plan(study)] == [0, 0, 1, 2]
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_suspended_and_lost_jobs_leave_pieces(tmp_path: Path) -> None:
     switches = 'preempts = true\ncheckpoint = "1 min"\nrestart = "30 s"\n'
     failing = 'generator = "clusters"\nmtbf = "40 h"\nmttr = "1 h"'

@@ -63,6 +63,7 @@ def test_what_has_ended_took_what_it_took_and_what_runs_ends_later_than_the_inst
     assert ((there.end_s[runs] > AT_S) & (there.end_s[runs] < here.end_s[runs])).all()
 
 
+@pytest.mark.thorough("compiles a policy, or runs many worlds")
 @pytest.mark.parametrize("name", ["by_arrivals", "by_truth", "by_failures", "by_start", "compiled_by_arrivals"])
 def test_a_policy_that_looks_ahead_is_found(name: str, folder: Path) -> None:
     policy = find_policy(f"ahead.py:{name}", "test", folder)
@@ -71,6 +72,7 @@ def test_a_policy_that_looks_ahead_is_found(name: str, folder: Path) -> None:
     assert any("starts at" in said and "had another future come after" in said for said in found)
 
 
+@pytest.mark.thorough("compiles a policy, or runs many worlds")
 def test_a_policy_that_only_knows_the_past_passes_in_all_worlds(folder: Path) -> None:
     for trial in trials("ahead.py:by_the_past", folder):
         assert CHECKS["causal"].find(trial) == ""

@@ -71,6 +71,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.thorough("compiles a policy, or runs many worlds")
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_bad_policy_fails_alone_and_named_in_every_process(folder: Path, workers: int) -> None:
     text = QUICKLY + HEADING + SYSTEM + WORKLOAD + MANAGER
@@ -86,6 +87,7 @@ def test_a_bad_policy_fails_alone_and_named_in_every_process(folder: Path, worke
     assert [problem for verdict in verdicts for problem in verdict.problems] == []
 
 
+@pytest.mark.thorough("compiles a policy, or runs many worlds")
 def test_what_a_stranger_checks_holds_of_ours() -> None:
     for name in ("max-max-upt", "prices"):
         found = held_against_all(partial(trials, name, Path()))
@@ -112,6 +114,7 @@ def checked(capsys: pytest.CaptureFixture[str], name: str) -> tuple[int, dict[st
     }
 
 
+@pytest.mark.thorough("compiles a policy, or runs many worlds")
 def test_a_policy_is_checked_by_its_file_and_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert checked(capsys, "first_come") == (0, {})
     code, failed = checked(capsys, "remembers")

@@ -177,6 +177,7 @@ FACTS = {
 }
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @pytest.mark.data
 @pytest.mark.parametrize("name", FACTS)
 def test_traces_of_the_archive(name: str) -> None:
