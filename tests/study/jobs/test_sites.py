@@ -276,8 +276,23 @@ def test_weights_of_a_study_take_the_place_of_those_of_the_site(tmp_path: Path) 
     assert waits_of(tmp_path) == {"1": 0, "2": 590, "3": 1180, "4": 900, "5": 1490}
 
 
+def test_what_a_site_says_of_its_slurm_is_told_where_no_scheduler_goes_by_it(tmp_path: Path) -> None:
+    (tmp_path / "site.toml").write_text(SHARED + "bf_interval = 60\n")
+    (tmp_path / "log.txt").write_text("\n".join([HEADER_OF_SHARES, *ROWS_OF_SHARES]))
+
+    def warned(policies: str) -> tuple[bool, bool]:
+        text = STUDY.replace('["fcfs", "easy", "conservative"]', policies)
+        said = " ".join(map(str, parse_study(text, "study.toml", tmp_path, check_inputs=True).warnings))
+        return 'policy = "multifactor" does' in said, 'passes = "slurm" goes by them' in said
+
+    assert warned('["fcfs", "easy"]') == (True, True)
+    assert warned('["fcfs", "multifactor"]') == (False, True)
+    assert warned('"easy"\npasses = "slurm"') == (True, False)
+
+
 REFUSED_WEIGHTS: dict[str, tuple[str, Callable[[str], str]]] = {
     "no weight above 0": ("weights = {qos = 0, fair_share = 0}", lambda site: site),
+    "the weight of queue is 0": ("standing = {normal = 1}", lambda site: site),
     "no job is of a user or an account": ("", lambda site: site.replace('"physics"', '"other"')),
 }
 

@@ -104,6 +104,9 @@ def share_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
     for name in sorted(scheduler.weights.keys() - priorities.factors.keys() - {"age", "fair_share", "queue"}):
         allowed = f"the site says nothing of it; it has {', '.join(priorities.factors)}"
         yield Problem(f"scheduler.weights.{name}", "found it", allowed, "leave it out")
+    if scheduler.standing and not weights["queue"]:
+        found, allowed = "found places of queues", "they count nothing: the weight of queue is 0"
+        yield Problem("scheduler.standing", found, allowed, "give weights = {queue = 1000}, or leave standing out")
     if weights["fair_share"] and world.n_jobs and (priorities.of_job == NOBODY).all():
         found, allowed = "found a weight of fair shares", "no job is of a user or an account of the site"
         yield Problem("scheduler.weights.fair_share", found, allowed, _TREE)

@@ -32,6 +32,7 @@ from joulewise.study.jobs.warnings import (
     resamples_of_log,
     resources_not_replayed,
     rules_without_jobs,
+    settings_without_use,
     times_of_tables,
 )
 from joulewise.study.jobs.worlds import Scene, build_scene
@@ -114,7 +115,7 @@ class JobsKind(Kind):
 
     def checks(self, asked: Candidates, draw: Draw) -> Iterator[Callable[[], object]]:
         """Look up the policies, read the logs and tables and hold limits and schedulers against them."""
-        schedulers = Deciders(asked, partial(job_policy_of, folder=draw.folder), SchedulerParameters.scheduler)
+        schedulers = _schedulers(asked, draw)
         yield lambda: raise_if_any(schedulers.problems)
         yield from (partial(asked.world_of, parts) for parts in asked.worlds)
         yield from (partial(_check_fit, parts, made, asked) for parts, made in schedulers.by_world())
@@ -122,6 +123,9 @@ class JobsKind(Kind):
 
     def warnings(self, asked: Candidates, draw: Draw) -> Iterator[Problem]:
         """What is worth a word in the worlds of the first trial; those that cannot be made are left out."""
+        schedulers: dict[WorldParts, list[Scheduler]] = {parts: [] for parts in asked.worlds}
+        for parts, found in _schedulers(asked, draw).by_world():
+            schedulers[parts] += found
         for parts in asked.worlds:
             with suppress(InputError):
                 scene = asked.world_of(parts)
@@ -129,6 +133,7 @@ class JobsKind(Kind):
                 yield from rules_without_jobs(scene)
                 yield from processors_that_differ(parts, scene)
                 yield from resources_not_replayed(scene)
+                yield from settings_without_use(scene, schedulers[parts])
                 yield from resamples_of_log(scene, asked.trials)
                 yield from times_of_tables(parts, scene, draw)
 
@@ -251,6 +256,11 @@ def scheduler_of(workload: Part, scheduler: Scheduler) -> Scheduler:
     if math.isinf(scheduler.mapping_interval_s) and workload.source == PARALLEL_DAY:
         return dataclasses.replace(scheduler, mapping_interval_s=_INTERVAL_S)
     return scheduler
+
+
+def _schedulers(asked: Candidates, draw: Draw) -> Deciders[Scheduler]:
+    """The schedulers of a study, with the problems of those that cannot be made."""
+    return Deciders(asked, partial(job_policy_of, folder=draw.folder), SchedulerParameters.scheduler)
 
 
 def _check_fit(parts: WorldParts, schedulers: Sequence[Scheduler], asked: Candidates) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from joulewise.errors import Problem
+from joulewise.model.passes import USUAL
 from joulewise.study.jobs.sources import JOB_TABLE, TRACE
 from joulewise.study.jobs.worlds import Scene
 from joulewise.study.spec.parts import WorldParts
@@ -16,6 +18,7 @@ from joulewise.units import count, duration, noun, power
 if TYPE_CHECKING:
     from joulewise.model.arrays import Bools, Counts, Floats
     from joulewise.model.jobs import JobWorld
+    from joulewise.simulate.jobs.scheduler import Scheduler
 
 _NEVER = "such jobs never start"
 
@@ -129,6 +132,21 @@ _INSTEAD = {
     True: 'processors = "allocated" takes what they had',
     False: 'processors = "requested" takes what they asked for',
 }
+
+
+def settings_without_use(scene: Scene, schedulers: Sequence[Scheduler]) -> Iterator[Problem]:
+    """What the file of a site says of its Slurm where no scheduler of the study goes by it."""
+    site, demands = scene.world.site, scene.world.jobs.demands
+    if site is None or demands is None:
+        return
+    has_weights = demands.priorities is not None and bool(demands.priorities.weights)
+    if has_weights and not any(scheduler.policy.is_weighted for scheduler in schedulers):
+        found, allowed = "found weights of priorities in [slurm]", "no policy here goes by them"
+        yield Problem("system.site", found, allowed, 'policy = "multifactor" does')
+    has_passes = replace(site.passes, clock_s=USUAL.clock_s) != USUAL
+    if has_passes and not any(scheduler.passes == "slurm" for scheduler in schedulers):
+        found, allowed = "found settings of passes in [slurm]", "jobs are gone through whenever something changes"
+        yield Problem("system.site", found, allowed, 'passes = "slurm" goes by them')
 
 
 def times_of_tables(parts: WorldParts, scene: Scene, draw: Draw) -> Iterator[Problem]:
