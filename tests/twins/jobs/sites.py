@@ -27,7 +27,8 @@ class Stay(NamedTuple):
 class SiteTwin:
     """A site and the scheduler that works on it.
 
-    `ahead` is for how many jobs of each partition nodes are held; `priority` gives the key of a job at an instant. With
+    `ahead` is for how many jobs of each partition nodes are held; `priority` gives the key of a job at an instant, and
+    `worth`, of those that go by that, what a job is worth that starts then. With
     `passes` it goes through the waiting jobs as Slurm does, and places from `closed` groups are for others.
     """
 
@@ -38,6 +39,7 @@ class SiteTwin:
     backfills: bool
     passes: Passes | None = None
     priority: Callable[[int, float], float] | None = None
+    worth: Callable[[int, float], float] | None = None
     running: list[Stay] = field(default_factory=list)
     held: list[Stay] = field(default_factory=list)
     waiting: list[int] = field(default_factory=list)
@@ -201,18 +203,22 @@ class SiteTwin:
     def score(self, place: tuple[int, int], free: list[int]) -> int:
         return sum(have * (2**32 // max(all_, 1)) for have, all_ in zip(free, self.all_of(place), strict=True))
 
-    def hold(self, job: int, now_s: float) -> None:
-        """Hold nodes for a job at the earliest of all instants at which something changes."""
+    def earliest(self, job: int, now_s: float) -> tuple[float, dict[tuple[int, int], int]]:
+        """The earliest of all instants at which something changes and a job fits, and where it goes."""
         for at_s in self.seen_instants(job, now_s):
             chosen = self.choice(job, at_s, now_s, False)
             if chosen is not None:
-                until_s = at_s + self.planned_s[job]
-                if self.passes is None:
-                    self.held.append(Stay(job, chosen, at_s, until_s))
-                elif at_s <= now_s + self.passes.window_s:
-                    self.held.append(Stay(job, chosen, self.rounded(at_s), self.rounded(until_s)))
-                return
+                return at_s, chosen
         raise AssertionError(f"job {job} fits at no instant")
+
+    def hold(self, job: int, now_s: float) -> None:
+        """Hold nodes for a job from the earliest instant on at which it fits."""
+        at_s, chosen = self.earliest(job, now_s)
+        until_s = at_s + self.planned_s[job]
+        if self.passes is None:
+            self.held.append(Stay(job, chosen, at_s, until_s))
+        elif at_s <= now_s + self.passes.window_s:
+            self.held.append(Stay(job, chosen, self.rounded(at_s), self.rounded(until_s)))
 
     def has_licences(self, job: int) -> bool:
         used = sum((self.demands.licences[self.class_of(stay.job)] for stay in self.running), 0)
@@ -247,11 +253,7 @@ class SiteTwin:
             partition = int(self.demands.partition[self.class_of(job)])
             if looked >= most or partition in blocked or not self.has_licences(job) or not self.is_within_limits(job):
                 continue
-            chosen = self.choice(job, now_s, now_s, True)
-            if chosen is not None:
-                self.running.append(Stay(job, chosen, now_s, now_s + self.planned_s[job]))
-                self.done[job] = self.running[-1]
-                self.waiting.remove(job)
+            if self.starts(job, now_s):
                 continue
             if is_first or not self.backfills:
                 blocked.add(partition)
@@ -259,6 +261,36 @@ class SiteTwin:
                 self.closed |= set(np.flatnonzero(self.site.in_partition[partition]).tolist())
             elif n_held.get(partition, 0) < self.ahead:
                 n_held[partition] = n_held.get(partition, 0) + 1
+                self.hold(job, now_s)
+
+    def starts(self, job: int, now_s: float) -> bool:
+        """Let a job start if it fits now."""
+        chosen = self.choice(job, now_s, now_s, True)
+        if chosen is not None:
+            self.running.append(Stay(job, chosen, now_s, now_s + self.planned_s[job]))
+            self.done[job] = self.running[-1]
+            self.waiting.remove(job)
+        return chosen is not None
+
+    def map_greedily(self, now_s: float, worth: Callable[[int, float], float]) -> None:
+        """Repeatedly, the job of the highest tier that is worth most where it starts first: now, or held ahead."""
+        self.held, left, tiers = [], set(self.waiting), self.site.tier
+        while left := {job for job in left if self.has_licences(job) and self.is_within_limits(job)}:
+            start_s = {
+                job: self.earliest(job, now_s)[0] if self.choice(job, now_s, now_s, True) is None else now_s
+                for job in left
+            }
+            job = min(
+                left,
+                key=lambda job: (
+                    -tiers[self.demands.partition[self.class_of(job)]],
+                    -worth(job, start_s[job]),
+                    start_s[job] + self.planned_s[job],
+                    job,
+                ),
+            )
+            left.remove(job)
+            if not self.starts(job, now_s):
                 self.hold(job, now_s)
 
     def run(self) -> dict[int, Stay]:
@@ -288,7 +320,9 @@ class SiteTwin:
                 self.ready_s[job] = now_s
                 self.waiting.append(job)
                 del coming[job]
-            if self.passes is None:
+            if self.worth is not None:
+                self.map_greedily(now_s, self.worth)
+            elif self.passes is None:
                 self.look_through(now_s)
             else:
                 pass_s = self.pass_twice(now_s, pass_s, self.passes)

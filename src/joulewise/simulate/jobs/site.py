@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from joulewise.errors import Problem
+from joulewise.kernels.heap import empty_heap
 from joulewise.kernels.jobs.sites.events import run_site
 from joulewise.kernels.jobs.sites.layout import (
     NOWHERE,
     Asks,
     Choice,
     Coming,
+    Greed,
     Ground,
     Held,
     Limits,
@@ -36,9 +38,11 @@ from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.jobs import NO_JOB, Fate, JobAllocation, JobWorld
 from joulewise.model.passes import Passes
 from joulewise.model.site import ANY_NUMBER, Demands, Places, Site
-from joulewise.policies.jobs.compile import compiled_order
-from joulewise.policies.jobs.orders import BY_ARRIVAL
+from joulewise.policies.jobs.compile import compiled_objective, compiled_order
+from joulewise.policies.jobs.layout import job_facts
+from joulewise.policies.jobs.orders import BY_ARRIVAL, UTILITY
 from joulewise.policies.jobs.policy import ALL_JOBS, JobOrder
+from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.simulate.jobs import arrays as job_arrays
 from joulewise.simulate.jobs.scheduler import Scheduler
 from joulewise.simulate.jobs.shares import cores_of, order_on, priorities_on, share_misfits, shares_of, standing_on
@@ -81,10 +85,9 @@ def _order(world: JobWorld, scheduler: Scheduler) -> JobOrder:
 def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
     """Every reason for which a scheduler cannot work on a site."""
     policy, kept = scheduler.policy, "must be left out on a site whose nodes jobs share"
-    if policy.rule != "in-order":
-        allowed = (
-            "on a site jobs go in an order: easy, conservative, fcfs, sjf, largest-first, wfp3, unicef, multifactor"
-        )
+    if policy.rule not in ("in-order", "greedy") or policy.is_priced:
+        names = ", ".join(name for name, row in JOB_POLICIES.items() if row.rule in ("in-order", "greedy"))
+        allowed = f"on a site jobs go in an order, or by what they are worth: {names.replace(', prices', '')}"
         yield Problem("scheduler.policy", f"found {policy.name!r}", allowed)
     switches = {
         "mapping_interval": math.isfinite(scheduler.mapping_interval_s),
@@ -115,7 +118,10 @@ def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
 
 
 def _pass_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
-    """Groups that are only counted have no nodes that could be held one by one."""
+    """Slurm goes by an order; and groups that are only counted have no nodes that could be held one by one."""
+    if scheduler.passes == "slurm" and scheduler.policy.rule == "greedy":
+        found, allowed = f"found 'slurm' with the policy {scheduler.policy.name!r}", "Slurm's jobs go in an order"
+        yield Problem("scheduler.passes", found, allowed, 'leave it out, or use policy = "multifactor"')
     if scheduler.passes == "slurm" and world.site is not None:
         counted = np.flatnonzero(world.site.is_counted & world.site.in_partition.any(axis=0)).tolist()
         if counted:
@@ -142,6 +148,7 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
         _coming(world, scheduler),
         _ranked(world, site, demands, scheduler),
         _rules(site, scheduler, n_ahead),
+        _greed(world, scheduler),
         _no_times(n),
         _no_times(n),
         _no_times(n),
@@ -239,6 +246,19 @@ def _rules(site: Site, scheduler: Scheduler, n_ahead: int) -> SiteRules:
         passes = replace(passes, interval_s=math.inf)
     orders = (_is_by_arrival(scheduler), policy.is_weighted)
     return SiteRules(n_ahead, policy.backfills, *orders, in_passes, **asdict(passes))
+
+
+def _greed(world: JobWorld, scheduler: Scheduler) -> Greed:
+    """What a policy with an objective goes by; nothing of it is used where jobs go in an order."""
+    objective, facts, n = scheduler.policy.objective, job_facts(world), world.n_jobs
+    planned_s, _ = job_arrays.seen_times(world, scheduler)
+    fits, option, energy_j = _fits(world), world.types.first[world.jobs.work.task_type], np.zeros(n)
+    energy_j[fits] = (facts.options.power_w * planned_s)[option[fits]]
+    return Greed(
+        objective is not None, objective is not None and objective.falls_with_time,
+        compiled_objective(objective or UTILITY), facts.tasks, facts.utilities, energy_j, empty_heap(n), _ints(n),
+        np.empty(n), _zero(), _zero(), _zero(),
+    )  # fmt: skip
 
 
 def _n_ahead(scheduler: Scheduler) -> int:

@@ -16,6 +16,7 @@ from joulewise.kernels.jobs.sites.fitting import (
     take_from_held,
     take_now,
 )
+from joulewise.kernels.jobs.sites.greedy import next_best, open_looks
 from joulewise.kernels.jobs.sites.layout import ANY_NUMBER, NOWHERE
 from joulewise.kernels.jobs.sites.outlook import end_s, plan_end, put, remove
 from joulewise.kernels.jobs.sites.shares import factor_of, note_share, see_shares
@@ -235,6 +236,27 @@ def _look_through(run, begin, n_most, backfills, now_s):
     waiting.n[0] = keep
 
 
+@shared
+def _map_greedily(run, now_s):
+    """Let the jobs start, or have places held for them, that are worth most, one after another."""
+    waiting, keep = run.waiting, 0
+    open_looks(run)
+    i = next_best(run, now_s)
+    while i != NOWHERE:
+        k = run.asks.of_job[i]
+        if has_licences(run, k) and _is_within_limits(run, i):
+            if run.greed.looked_s[i] == now_s and fits_now(run, k, now_s, now_s + run.coming.planned_s[i]):
+                _start(run, i, now_s)
+            else:
+                hold(run, i, now_s)
+        i = next_best(run, now_s)
+    for at in range(waiting.n[0]):
+        if np.isnan(run.start_s[waiting.job[at]]):
+            waiting.job[keep] = waiting.job[at]
+            keep += 1
+    waiting.n[0] = keep
+
+
 @inlined
 def _wait_for_first(run, p):
     """A partition waits for its first job that cannot start, in Slurm's first pass with all its nodes."""
@@ -317,12 +339,14 @@ def run_site(run, priority, end_s):
         while _next_s(run.later) == now_s:
             is_new |= _queue_up(run, priority, _pop(run.later), now_s)
         n_events += run.waiting.n[0] > 0
-        if is_new or rules.in_passes:
+        if is_new or rules.in_passes or run.greed.is_used:
             begin = 0
             _begin_anew(run)
             if sorts_always:
                 _sort(run, priority, now_s)
         if rules.in_passes:
             pass_s = _pass_twice(run, pass_s, now_s)
+        elif run.greed.is_used:
+            _map_greedily(run, now_s)
         else:
             _look_through(run, begin, ANY_NUMBER, rules.backfills, now_s)

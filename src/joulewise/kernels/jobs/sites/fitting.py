@@ -298,7 +298,7 @@ def _sort_in(order, n, instants, h):
 def hold(run, i, now_s):
     """Hold places for a job from the earliest instant on at which it fits, as far as planned."""
     k, rules = run.asks.of_job[i], run.rules
-    start_s = _earliest(run, i, now_s)
+    start_s = earliest(run, i, now_s)
     if start_s > now_s + rules.window_s:
         return
     end_s = start_s + run.coming.planned_s[i]
@@ -321,7 +321,7 @@ def hold(run, i, now_s):
 
 
 @shared
-def _earliest(run, i, now_s):
+def earliest(run, i, now_s):
     """The earliest instant at which a job fits for as long as it is planned; the choice has what is free there then.
 
     Running jobs are taken to end as planned, and those past their plan at once.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from joulewise.kernels.heap import Heap
 from joulewise.kernels.jobs.sites.shares import Shares
+from joulewise.kernels.layout import Tasks, Utilities
 from joulewise.kernels.records import record
 
 NOWHERE = -1
@@ -275,6 +277,29 @@ class SiteRules(NamedTuple):
 
 
 @record
+class Greed(NamedTuple):
+    """What the greedy works on, if it `is_used`; `value` is what a choice is worth.
+
+    Of each job that it looks at in an event, `looked_s` is when it would start beside the `n_plans[0]` that were made
+    when it was looked at, which is in `looked`. The heap has those of one tier, the next of which are from `next[0]` on
+    in the order of the queue. `witness[0]` jobs of the queue cannot start any longer.
+    """
+
+    is_used: bool
+    falls_with_time: bool
+    value: Any
+    tasks: Tasks
+    utilities: Utilities
+    energy_j: NDArray[np.float64]
+    heap: Heap
+    looked: NDArray[np.int64]
+    looked_s: NDArray[np.float64]
+    n_plans: NDArray[np.int64]
+    next: NDArray[np.int64]
+    witness: NDArray[np.int64]
+
+
+@record
 class SiteRun(NamedTuple):
     """All that a run of a site works on."""
 
@@ -284,6 +309,7 @@ class SiteRun(NamedTuple):
     coming: Coming
     ranked: Ranked
     rules: SiteRules
+    greed: Greed
     ends: Timed
     outlived: Timed
     later: Timed
