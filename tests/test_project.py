@@ -357,6 +357,7 @@ FETCHED = re.compile(r"<(?:script|link|img|iframe|source)[^>]+(?:src|href)=[\"']
 STYLED = re.compile(r"(?:@import|url\()\s*[\"']?(?:https?:)?//[^)\s]*")
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @pytest.mark.first("reads every module")
 def test_the_docs_build_strictly_and_fetch_nothing_from_outside(tmp_path: Path) -> None:
     # Without --quiet: it would silence the warnings before --strict can count them.

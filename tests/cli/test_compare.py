@@ -32,6 +32,7 @@ def test_one_pair_of_points_has_a_row_for_each_metric(small_results: Path, capsy
     assert "no values to compare" in " ".join(said.out.split())
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_json_has_all_of_it_and_a_page_is_written(small_results: Path, tmp_path: Path, capsys: Capture) -> None:
     points = (f"{small_results}:policy=random", f"{small_results}:policy=max-max-upt")
     said = call(capsys, "compare", *points, "--all", "--json", "--out", tmp_path / "page.html", "--format", "svg")

@@ -83,6 +83,7 @@ def test_new_writes_a_study_of_each_kind(kind: str, n_runs: int, study: Path, ca
     assert call(capsys, "new", "other.toml", "--kind", "x").code == 2
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -366,6 +367,7 @@ def test_what_the_system_refuses_is_no_fault_of_ours(
     assert (said.code, told in said.err) == (2, True), said.err
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_output_to_a_full_disk_exits_2() -> None:
     with Path("/dev/full").open("w") as full:
         said = subprocess.run([*COMMAND, "schema"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)

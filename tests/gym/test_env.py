@@ -22,6 +22,8 @@ from joulewise.simulate.tasks.measures import measures
 from joulewise.simulate.tasks.serial import simulate
 from tests.gym.days import MADE, VARIANTS, at_random, made, study
 
+pytestmark = pytest.mark.thorough("compiles what policies from outside see")
+
 IDS = {"tasks": TASKS, "jobs": JOBS}
 SYSTEMS, MODES = list(MADE), ["choices", "prices"]
 ENDLESS = ("killed", "moldable")
@@ -49,7 +51,6 @@ def test_rewards_are_the_utility_of_a_valid_day(tmp_path: Path, system: str, var
     assert total == pytest.approx(found(env)["utility"], rel=1e-12)
 
 
-@pytest.mark.thorough("takes seconds; others look at less of it")
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("actions", MODES)
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -201,7 +202,6 @@ def test_it_is_made_by_its_name_and_several_at_once(tmp_path: Path, system: str)
     several.close()
 
 
-@pytest.mark.thorough("starts processes that load kernels")
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_several_in_processes_of_their_own(tmp_path: Path, system: str) -> None:
     short = study(tmp_path, MADE[system][1])
@@ -222,14 +222,12 @@ def test_before_anything_ran_there_is_nothing_to_draw(tmp_path: Path, system: st
     assert env.render() == '<svg xmlns="http://www.w3.org/2000/svg"/>'
 
 
-@pytest.mark.thorough("draws pictures in all ways")
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_gymnasium_finds_nothing_odd_in_pictures(tmp_path: Path, system: str) -> None:
     check_env(gymnasium.make(IDS[system], study=study(tmp_path, MADE[system][1])).unwrapped)
 
 
-@pytest.mark.thorough("draws pictures")
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_pictures_of_the_day(tmp_path: Path, system: str) -> None:
     env = made(tmp_path, system, render_mode="rgb_array")

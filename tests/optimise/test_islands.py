@@ -189,6 +189,7 @@ def test_a_population_of_other_islands_is_refused() -> None:
         evolved(islands=2, start=start)
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @pytest.mark.parametrize(
     ("make", "error", "word"), [(refused, InputError, "another"), (Mortal, JoulewiseError, "died")]
 )

@@ -34,6 +34,7 @@ def test_names_are_unique_and_needs_are_said() -> None:
         assert all(figure.needs_words for figure in page.figures)
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_full_studies_get_every_figure() -> None:
     found = {name for sweep in (None, MANAGED, WEIGHED, GAINED) for name in _names(make_records(sweep))}
     searches = (

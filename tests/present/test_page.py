@@ -68,6 +68,7 @@ def test_every_kind_has_its_page() -> None:
         assert pages[kind].glossary["Run"]
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_a_page_loads_no_other_system() -> None:
     done = subprocess.run([sys.executable, "-c", LOADS, *SYSTEMS], capture_output=True, text=True, check=True)
     loaded = [{name.split(".")[2] for name in line.split()} for line in done.stdout.splitlines()]

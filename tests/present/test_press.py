@@ -61,6 +61,7 @@ def test_one_that_ended_unseen_is_replaced() -> None:
     assert "<svg" in str(render(SPEC, "svg"))
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_no_answer_to_a_figure_that_was_given_up_is_taken_for_the_next() -> None:
     with held(signal.SIGINT, os.getpid()), pytest.raises(KeyboardInterrupt):
         render(SPEC, "svg")

@@ -255,6 +255,7 @@ def test_importing_the_room_does_not_import_the_figure_libraries() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 def test_a_browser_draws_the_page_without_any_request(tmp_path: Path, evil_html: str) -> None:

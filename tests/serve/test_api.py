@@ -23,6 +23,7 @@ STUDIES = st.sampled_from([*FEW, "none", "..", "a b", "%2e"])
 BOARDS = st.sampled_from(["", "/front", "/profit", "/facility", "/what-if", "/files/runs.csv", "/figures/x.png", "/.."])
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @settings(deadline=None)
 @given(st.one_of(st.just("/api/studies"), st.just("/api/compare"), st.builds(
     lambda base, study, board: f"{base}/studies/{quote(study)}{board}", st.sampled_from(["", "/api"]), STUDIES, BOARDS

@@ -65,6 +65,7 @@ def test_a_page_without_keys_says_so() -> None:
         asked((), [("q", "x")])
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @given(st.sampled_from("ab"), st.floats(1, 9), st.booleans(), st.text(max_size=20))
 def test_a_query_says_what_was_asked(kind: str, cap: float, every: bool, text: str) -> None:
     told = asked(WISHES, []).query(kind=kind, cap=cap, all=every, q=text)

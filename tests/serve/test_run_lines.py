@@ -175,6 +175,7 @@ LENGTH = 200_000
 """Of such texts, even the square of the length takes more time than there is."""
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @pytest.mark.parametrize(
     "text",
     [

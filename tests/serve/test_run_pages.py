@@ -130,6 +130,7 @@ def test_without_scripts_what_was_typed_is_not_lost(client: Client, tmp_path: Pa
     assert sent_to(form(client, "/run/edit", do="save", **{**typed, "text": STUDY})) == "/run/edit?study=small.toml"
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_a_text_as_long_as_one_may_be_gets_in_however_it_is_written(client: Client, tmp_path: Path) -> None:
     text = f"{STUDY}#" + "é" * ((MOST_TEXT_BYTES - len(STUDY)) // 2)
     text += "#" * (MOST_TEXT_BYTES - len(text.encode()))

@@ -60,6 +60,7 @@ def test_every_column_is_checked_however_it_is_altered(results: Results, remembe
     assert not unnoticed(results, lambda _, ways: ways)
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_every_table_and_row_must_be_there(results: Results, remembered: None) -> None:
     store = Store(results.folder)
     for path in tables_of(results).values():

@@ -262,6 +262,7 @@ def _deep() -> Iterator[str]:
             yield (before + piece * (n // len(piece)))[: n - len(after)] + after
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @pytest.mark.parametrize("sql", list(_deep()))
 def test_deep_questions_are_answered_or_refused(tables: StoredTables, sql: str) -> None:
     with suppress(InputError):

@@ -201,6 +201,7 @@ def test_a_task_may_wait_for_a_faster_machine_beside_an_idle_one() -> None:
     assert check_allocation(world, allocation, BATCH) == []
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @given(scenarios())
 def test_nothing_to_say_about_what_policies_do(scenario: Scenario) -> None:
     for policy in heuristics.EVERY_POLICY:

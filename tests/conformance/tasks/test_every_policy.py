@@ -84,6 +84,7 @@ def fate_of_the_worthless(policy: Policy) -> Status:
     return Status.WAITING if policy.declines else Status.RAN
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @a_few
 @given(scenario=scenarios())
 def test_every_run_conforms_and_names_do_not_matter(scenario: Scenario) -> None:

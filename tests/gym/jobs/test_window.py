@@ -16,6 +16,8 @@ from joulewise.simulate.jobs.session import JobSession
 from joulewise.simulate.jobs.window import ways_of
 from tests.gym.days import VARIANTS, at_random, made, study
 
+pytestmark = pytest.mark.thorough("compiles what policies from outside see")
+
 PLACES = 4
 
 

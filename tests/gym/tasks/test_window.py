@@ -13,6 +13,8 @@ from joulewise.kernels.choice import in_order
 from joulewise.kernels.window import QUEUE_UNIT, WAIT_UNIT_S
 from tests.gym.days import VARIANTS, at_random, made, study
 
+pytestmark = pytest.mark.thorough("compiles what policies from outside see")
+
 
 def shares(value: float, unit: float) -> float:
     return value / (value + unit)

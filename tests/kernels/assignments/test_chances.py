@@ -25,6 +25,8 @@ from joulewise.worlds.assignments.chance_tables import read_chances, slice_means
 from joulewise.worlds.assignments.chances import ChanceParameters, gamma_chances, spread
 from tests.strategies.random_assignments import KINDS, random_assignment, random_world
 
+pytestmark = pytest.mark.thorough("compiles the kernels of uncertain times")
+
 _evaluate: Any = evaluate_chances
 _latest: Any = fill_latest
 _SAMPLED: tuple[StochasticObjective, ...] = ("mean-completions", "expected", "percentile")

@@ -158,6 +158,7 @@ def test_no_search_is_above_the_bound(drop_below: float) -> None:
     assert 0.5 < bound.share(front_of(points, (), ENERGY_UTILITY)) < 1.0
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_machine_time_has_prices_where_it_is_scarce() -> None:
     """The bound is below what tasks would earn if each had a machine for itself."""
     world = crowded_world()
@@ -190,6 +191,7 @@ def bound(request: pytest.FixtureRequest) -> UtilityBound:
     return crowded_bound(request.param)
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_points_are_the_lowest_of_the_lines(bound: UtilityBound) -> None:
     at_j, loss = bound.points.T
     assert at_j[0] == bound.from_j == (bound.least_j if bound.drop_below == 0 else 0.0)

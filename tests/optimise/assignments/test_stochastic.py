@@ -35,6 +35,8 @@ from tests.strategies.cases import cases
 from tests.strategies.random_assignments import random_assignment, random_world, tiny_world
 from tests.twins.assignments.evaluation import all_genes, assignment_of
 
+pytestmark = pytest.mark.thorough("compiles the kernels of uncertain times")
+
 
 def _chances(world: World, points: int = 8, cov: tuple[float, float] = (0.1, 1.0)) -> Chances:
     return gamma_chances(world.system, ChanceParameters(cov, cov, points), 0, 0)

@@ -37,6 +37,7 @@ def small_facility(trial: int = 0) -> Facility:
     return generate_facility(sized(TINY), 5, trial)
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @cases(divided_by=10)
 @given(facilities())
 def test_plans_keep_all_limits_and_stay_below_their_bound(facility: Facility) -> None:

@@ -68,6 +68,7 @@ def _with(drawing: Drawing, *fields: str) -> list[dict[str, Any]]:
 # --- which figures --------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_studies_of_jobs_get_the_figures_they_hold() -> None:
     assert _names(PUBLISHED) == COMPARED
     assert _names(job_records(FIG_7, details=False)) == COMPARED | {"job-leniency"}

@@ -20,6 +20,8 @@ from joulewise.simulate.jobs.run import JobOutcome, simulate_jobs
 from joulewise.simulate.jobs.scheduler import Scheduler
 from tests.strategies.job_worlds import trace_world
 
+pytestmark = pytest.mark.thorough("compiles policies of users")
+
 _free_at: Any = free_at
 _utility_at: Any = utility_at
 
@@ -52,7 +54,6 @@ def holds_all(event: Any) -> float:
     return int(event.n_waiting[0])
 
 
-@pytest.mark.thorough("compiles a policy, or runs many worlds")
 def test_built_in_policies_written_once_more_start_jobs_as_they_do() -> None:
     easy, conservative = JOB_POLICIES["easy"], JOB_POLICIES["conservative"]
     own = own_job_policy(compiled=True)(holds_all)
@@ -90,7 +91,6 @@ def sees_what_there_is(event: Any) -> float:
     return 1.0
 
 
-@pytest.mark.thorough("compiles a policy, or runs many worlds")
 def test_compiled_code_sees_what_fits_together() -> None:
     ran(own_job_policy(compiled=True)(sees_what_there_is))
 

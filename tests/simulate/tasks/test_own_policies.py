@@ -22,6 +22,8 @@ from joulewise.simulate.tasks.serial import Outcome, simulate
 from tests.simulate.tasks.test_session import assert_same
 from tests.strategies.simple_worlds import busy_world
 
+pytestmark = pytest.mark.thorough("compiles policies of users")
+
 WORLD = busy_world(300)
 ONE_PSTATE = replace(WORLD, system=replace(WORLD.system, etc_s=WORLD.system.etc_s[:, :, :1], power_w=None))
 BUILT_IN = Manager(POLICIES["max-max-upt"], 0.5)
@@ -66,7 +68,6 @@ def test_a_policy_in_plain_python_runs_a_day_again_and_again() -> None:
     ran(first_come, groups=2)
 
 
-@pytest.mark.thorough("compiles a policy, or runs many worlds")
 def test_max_max_upt_in_plain_python_and_compiled_is_max_max_upt() -> None:
     for policy in (own_tasks.in_python, own_tasks.compiled_policy()):
         found = simulate(ONE_PSTATE, replace(BUILT_IN, policy=policy))
@@ -186,7 +187,6 @@ def upt_again(utility: float, exec_s: float, queue_length: float, slack_s: float
     return utility / exec_s + 0.0 * (queue_length + pstate)
 
 
-@pytest.mark.thorough("kernels for rare options")
 def test_an_objective_with_its_own_parameters_sees_what_they_name() -> None:
     assert_same(ran(heuristic()(upt_again)).allocation, simulate(WORLD, BUILT_IN).allocation)
 

@@ -267,6 +267,7 @@ def evolved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run_fronts(ONCE, tmp_path_factory.mktemp("evolved")).folder
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_a_search_goes_on_where_it_stopped(evolved: Path, tmp_path: Path) -> None:
     (population,) = (evolved / "populations").iterdir()
     shutil.copy(population, tmp_path / "saved.npz")
