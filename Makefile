@@ -23,10 +23,10 @@ help: ## show this list
 demo: $(READY) ## run the bundled study and say where the report is
 	$(BIN)/joulewise run src/joulewise/examples/demo.toml
 
-test: ready ## all tests; lint, types, docs and the short parts of the benchmarks are among them
+test: ready ## the tests of every day; lint and short parts of the benchmarks are among them
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-thorough: ready ## everything at length: 100 random cases of each property, and the tests that take minutes
+thorough: ready ## everything at length: types, docs, 100 random cases of each property, tests of seconds and minutes
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --thorough $(CASES)
 
 lint: $(READY) ## ruff (rules and format) and mypy --strict
