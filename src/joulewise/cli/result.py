@@ -84,9 +84,9 @@ def _number(value: float | None) -> str | None:
 
 def _spread(rows: Sequence[Mapping[str, Any]], results: Results) -> str:
     """What a table says of the spread over trials."""
-    has_intervals = any(row["high"] is not None for row in rows)
-    trials = "resamples" if results.study.resamples else "trials"
-    return f"mean and 95 % interval over {trials}" if has_intervals else "one trial: no intervals"
+    if not any(row["high"] is not None for row in rows):
+        return "one trial: no intervals"
+    return "the log itself, 95 % interval by resamples" if results.study.resamples else "mean and 95 % interval over trials"
 
 
 def _is_beyond(row: Mapping[str, Any]) -> bool:

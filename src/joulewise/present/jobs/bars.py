@@ -174,8 +174,8 @@ def job_fates(records: Records) -> Drawing:
     keys = [key for key in seen.varying if key not in down]
     panels, note = panels_of(seen, _shares(seen, [*down, *keys]), keys)
     caption = (
-        f"What became of the jobs that arrived, for each {_compared(seen)}, in percent of them; means over the trials."
-        f"{best}{note}"
+        f"What became of the jobs that arrived, for each {_compared(seen)}, in percent of them; "
+        f"{seen.error.sampling.figures.format('trials')}.{best}{note}"
     )
     return Drawing(assemble([_fate_part(seen, down, panel) for panel in panels], across=2), caption)
 
@@ -185,7 +185,8 @@ def _shares(seen: Records, keys: list[str]) -> pl.DataFrame:
     arrived, ran, running, dropped, killed, waiting, impossible = (pl.col(name).fill_null(0) for name in COUNTS)
     counts = {"completed": ran - running, "dropped": dropped, "killed": killed, "open": waiting + running}
     counts["impossible"] = impossible
-    shares = [(100 * pl.when(arrived > 0).then(n / arrived)).mean().alias(name) for name, n in counts.items()]
+    figure = seen.error.sampling.figure
+    shares = [figure(100 * pl.when(arrived > 0).then(n / arrived)).alias(name) for name, n in counts.items()]
     means = seen.runs.group_by(keys, maintain_order=True).agg(shares)
     long = means.unpivot(on=list(counts), index=keys, variable_name="fate", value_name="share").drop_nulls("share")
     return long.filter((pl.col("share") > 0).any().over("fate"))

@@ -78,7 +78,8 @@ def job_view(records: Records, *, folds: bool = False) -> tuple[Records, str]:
     share = seen.share
     if not tuned or not seen.measures(share):
         return reshaped(seen, seen.runs, keys), ""
-    means = seen.runs.group_by([*keys, *tuned], maintain_order=True).agg(pl.col(share).mean()).drop_nulls(share)
+    mean = seen.error.sampling.figure(pl.col(share))
+    means = seen.runs.group_by([*keys, *tuned], maintain_order=True).agg(mean).drop_nulls(share)
     ranked = means.sort(share, descending=True, maintain_order=True)
     best = ranked.unique(subset=keys, keep="first", maintain_order=True)
     runs = seen.runs.join(best, on=[*keys, *tuned], how="semi", nulls_equal=True, maintain_order="left")

@@ -23,7 +23,10 @@ HOW = {
 """What each way to meet means."""
 
 
-OF_ONE_SAMPLE = "resamples of one log: intervals tell how surely that log shows it, and more trials do not narrow them."
+OF_ONE_SAMPLE = (
+    "resamples of one log: means and differences are those of the log itself, intervals and p come of how resamples "
+    "spread, and a standardised effect would say nothing. Only a longer log narrows intervals."
+)
 
 
 def notes_of(sides: Sequence[Side], pairs: pl.DataFrame, points: Sequence[pl.DataFrame]) -> Iterator[str]:

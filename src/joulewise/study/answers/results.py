@@ -30,10 +30,11 @@ _JUDGES = pl.col("trial") < FIRST_TUNING
 
 
 OF_RESAMPLES = (
-    "Trials are resamples of one log, the first of them the log itself: intervals tell how surely that log shows what "
-    "is shown, and more trials do not narrow them."
+    "What is shown came out of the log itself, the first trial. The others are resamples of it: intervals are as wide as "
+    "they spread, and tell how surely the log shows what is shown. Only a longer log narrows them."
 )
 """What is said of them."""
+_TUNED_BY_LOG = "The resamples that tuned are of the log that judges, so what was chosen still looks a little too good."
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,7 @@ class Results(Visible, looks="studies"):
         shares = rounds.shares_of(study, told)
         if study.tuning:
             said += tuning_words(study, study.tuning, shares, self._tuning_metric)
+            said += [_TUNED_BY_LOG] if study.resamples else []
         if study.until:
             said += rounds.stopping_words(study, study.until, shares, told)
         return tuple(said)
@@ -140,17 +142,18 @@ class Results(Visible, looks="studies"):
         tuning = self.study.tuning
         if tuning is None or self._tuning_metric not in self.columns:
             return pl.DataFrame()
+        sampling = self.error.sampling
         columns = list(dict.fromkeys([*self.axes, *tuning.keys]))
         metric, is_tuning = pl.col(self._tuning_metric), pl.col("trial") >= FIRST_TUNING
         points = (
-            self.told(*columns)
+            self.told(*columns, *sampling.needs)
             .group_by("point", maintain_order=True)
             .agg(
                 *(pl.col(name).first() for name in columns),
                 tuning_trials=is_tuning.sum(),
                 tuning_mean=metric.filter(is_tuning).mean(),
                 judging_trials=(~is_tuning).sum(),
-                judging_mean=metric.filter(~is_tuning).mean(),
+                judging_mean=sampling.figure(pl.when(~is_tuning).then(metric)),
             )
         )
         return points.filter((pl.col("tuning_trials") > 0) & (pl.col("judging_trials") > 0)).drop("point")
@@ -174,7 +177,7 @@ class Results(Visible, looks="studies"):
         return runs.with_columns(pl.Series("point", rounds.points_of(runs["trial"].to_list()), pl.UInt32))
 
     def summary(self, metrics: Sequence[str] | None = None) -> pl.DataFrame:
-        """Mean and 95 % interval of every metric, or of these, at every point."""
+        """Mean and 95 % interval of every metric, or of these, at every point; of resamples, the figure of the log."""
         return statistics.summary(self.judging(), self.axes, self._chosen(metrics), self.error)
 
     def differences(self, metrics: Sequence[str] | None = None) -> pl.DataFrame:

@@ -14,6 +14,7 @@ from joulewise.study.spec.column import (
     PIECES,
     PLACES,
     QUEUES,
+    RUNS,
     USERS,
     WAITS,
     Column,
@@ -23,6 +24,7 @@ from joulewise.study.spec.column import (
     one_digit,
     three_figures,
 )
+from joulewise.study.spec.trials import BLOCKS
 from joulewise.units import duration, energy
 
 _COUNTED = "of the jobs that arrived in the counted window and had nodes"
@@ -170,6 +172,11 @@ JOB_COLUMNS = (
         "Jain's index over users of their mean bounded slowdown x: (sum of x)^2 / (users x sum of x^2), 1 if all are "
         "alike, 1 / users if one alone is slowed down; null if users are not known",
         heading="fairness to users (Jain's index)",
+    ),
+    Column(
+        RUNS, BLOCKS, "blocks",
+        "blocks that fit side by side into the whole days of a log that is resampled; only where one is",
+        is_optional=True,
     ),
     metric("mapping_events", "events", "mapping events that had jobs to map"),
     metric("mapping_s", "s", "wall-clock time of the whole simulation", is_measured=True, heading="time spent mapping"),

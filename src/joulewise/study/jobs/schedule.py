@@ -45,6 +45,7 @@ from joulewise.study.spec.column import CLUSTERS, JOB_TRACES, JOBS, Column
 from joulewise.study.spec.parts import Part, Point, WorldParts
 from joulewise.study.spec.run import Run
 from joulewise.study.spec.source import Draw
+from joulewise.study.spec.trials import BLOCKS
 from joulewise.study.store.store import Store, Tables
 from joulewise.units import count, noun
 
@@ -179,7 +180,7 @@ class JobsKind(Kind):
         broken = check_jobs(scene.world, outcome.allocation, scheduler)
         if broken:
             raise JoulewiseError(f"the allocation breaks {count(len(broken), 'rule')}; the first: {broken[0]}")
-        columns = columns_of(outcome, _bound(case))
+        columns = columns_of(outcome, _bound(case)) | _of_resamples(scene)
         return Outcome(columns, lambda: job_tables.tables(scene, outcome.allocation))
 
     def judge_bound(self, case: Case) -> Iterator[str]:
@@ -282,6 +283,12 @@ def columns_of(outcome: JobOutcome, bound: float) -> dict[str, Any]:
     yardsticks = {"maximum_utility": most, "utility_bound": bound}
     percent = {name: 100 * _share(*pair) for name, pair in shares.items()}
     return {**measured, **yardsticks, **percent, **_of_mapping(outcome)}
+
+
+def _of_resamples(scene: Scene) -> dict[str, Any]:
+    """Of how many blocks a log consists that is resampled, which says how surely it tells anything."""
+    blocks = None if scene.trace is None else scene.trace.blocks
+    return {} if blocks is None else {BLOCKS: blocks.n_apart}
 
 
 def _of_mapping(outcome: JobOutcome) -> dict[str, Any]:

@@ -153,7 +153,7 @@ def load_trace(
     if jobs is None:
         raise _nothing_left(p, findings + more)
     clock = clock_of_log(table.about, jobs.log["submit_s"][0], zone)
-    blocks = None if p.resample_s is None else Blocks.of(jobs.submit_s, p.resample_s)
+    blocks = None if p.resample_s is None else Blocks.of(jobs.end_s, p.resample_s)
     if blocks is not None and trial != LOGGED_TRIAL:
         jobs = blocks.resampled(jobs, blocks.drawn(seed, trial))
     if system is not None:
