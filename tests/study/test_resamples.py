@@ -42,7 +42,7 @@ def half_of(variance: float, freedom: float = FREEDOM, n_blocks: int = N_BLOCKS)
     return float(stdtrit(freedom, 0.975) * math.sqrt(variance * n_blocks / (n_blocks - 1)))
 
 
-def told(table: pl.DataFrame) -> tuple[float, float, float]:
+def told(table: pl.DataFrame) -> tuple[float | None, ...]:
     assert table.height == 1
     return table.select("mean", "low", "high").row(0)
 

@@ -86,7 +86,11 @@ def _spread(rows: Sequence[Mapping[str, Any]], results: Results) -> str:
     """What a table says of the spread over trials."""
     if not any(row["high"] is not None for row in rows):
         return "one trial: no intervals"
-    return "the log itself, 95 % interval by resamples" if results.study.resamples else "mean and 95 % interval over trials"
+    return (
+        "the log itself, 95 % interval by resamples"
+        if results.study.resamples
+        else "mean and 95 % interval over trials"
+    )
 
 
 def _is_beyond(row: Mapping[str, Any]) -> bool:

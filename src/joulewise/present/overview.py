@@ -60,7 +60,8 @@ def _by_values(overview: Overview, records: Records, key: str) -> Table:
     left = len(records.values(key)) - len(labels)
     more = f" {count(left, 'more value')} not shown." if left else ""
     sampling = overview.results.error.sampling
-    note = f"{sentence(sampling.figures.format('trials'))}, over all points with that value, with {sampling.intervals}.{more}"
+    figures = sentence(sampling.figures.format("trials"))
+    note = f"{figures}, over all points with that value, with {sampling.intervals}.{more}"
     caption = f"Mean by {records.words(key).name}"
     return Table(caption, sentence(records.title(key)), (_heading(overview, records),), cells, note)
 

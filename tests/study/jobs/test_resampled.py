@@ -109,6 +109,14 @@ def test_what_is_shown_is_what_came_out_of_the_log(results: Results, capsys: pyt
     assert frame["log_blocks"].to_list() == [N_BLOCKS]
 
 
+def test_waits_are_held_against_those_of_the_log_alone(tmp_path: Path) -> None:
+    kept = STUDY.partition("[[variant]]")[0].replace(f"trials = {N_TRIALS}", 'trials = 3\nkeep = "all"')
+    found = run_study(study_in(tmp_path, kept), tmp_path / "kept")
+    first = found.runs.filter(trial=0)["run"].to_list()
+    assert found.details("jobs")["run"].n_unique() == 3
+    assert all(found.details(table)["run"].unique().to_list() == first for table in ("waits", "logged"))
+
+
 def test_two_trials_are_too_few_for_a_test(tmp_path: Path) -> None:
     few = run_study(study_in(tmp_path, STUDY.replace(f"trials = {N_TRIALS}", "trials = 2")), tmp_path / "few")
     row = compare(f"{few.folder}:variant=as it is", f"{few.folder}:variant=larger", metrics=["busy_percent"])

@@ -25,7 +25,7 @@ HOW = {
 
 OF_ONE_SAMPLE = (
     "resamples of one log: means and differences are those of the log itself, intervals and p come of how resamples "
-    "spread, and a standardised effect would say nothing. Only a longer log narrows intervals."
+    "spread, and a standardised effect would say nothing. More trials hardly narrow intervals, a longer log does."
 )
 
 

@@ -72,10 +72,8 @@ def _unless_drawn(of_resamples: Estimator, of_draws: Estimator) -> Estimator:
 RESAMPLES = Sampling(
     figure=_unless_drawn(lambda value: value.filter(pl.col(TRIAL) == SAMPLE).first(), DRAWS.figure),
     error=_unless_drawn(lambda value: _resampled(value).std() * (_BLOCKS / (_BLOCKS - 1)).sqrt(), DRAWS.error),
-    freedom=_unless_drawn(
-        lambda value: 1 / (1 / (_number(_resampled(value)) - 1) + 1 / (_BLOCKS - 1)), DRAWS.freedom
-    ),
-    deviation=_unless_drawn(lambda value: pl.lit(None, pl.Float64), DRAWS.deviation),
+    freedom=_unless_drawn(lambda value: 1 / (1 / (_number(_resampled(value)) - 1) + 1 / (_BLOCKS - 1)), DRAWS.freedom),
+    deviation=_unless_drawn(lambda _value: pl.lit(None, pl.Float64), DRAWS.deviation),
     needs=(TRIAL, BLOCKS),
     figures="what came out of the log itself",
     intervals="95 % intervals by resamples of the log",

@@ -47,8 +47,8 @@ def summary(
     """Mean and interval of each metric at each point: the axes, then metric, mean, low, high, n.
 
     Runs without a value (failed ones) are left out; with one trial the interval is null. The order is that of
-    the runs. A lazy table is read a few columns at a time. Of resamples, `mean` is the figure of the sample itself, here
-    and wherever it stands below.
+    the runs. A lazy table is read a few columns at a time. Of resamples, `mean` is the figure of the sample itself,
+    here and wherever it stands below.
     """
     several = _some_at_a_time(metrics)
     tables = list(chain.from_iterable(_moments(runs.lazy(), axes, some, error.sampling) for some in several))
@@ -81,7 +81,7 @@ def _moments(
     values = {name: pl.col(name).cast(pl.Float64).fill_nan(None) for name in metrics}
     wide = (
         runs.group_by(axes, maintain_order=True)
-        .agg(pl.struct(**_moments_of(value, sampling)).alias(f"of {name}") for name, value in values.items())
+        .agg(pl.struct(_moments_of(value, sampling)).alias(f"of {name}") for name, value in values.items())
         .collect()
     )
     for name in metrics:
@@ -89,10 +89,10 @@ def _moments(
         yield of_one.filter(pl.col("mean").is_not_null())
 
 
-def _moments_of(value: pl.Expr, sampling: Sampling) -> dict[str, pl.Expr]:
+def _moments_of(value: pl.Expr, sampling: Sampling) -> list[pl.Expr]:
     """What an interval comes of."""
-    numbers = {"mean": sampling.figure(value), "_error": sampling.error(value), "_freedom": sampling.freedom(value)}
-    return {**numbers, "n": value.count()}
+    of = {"mean": sampling.figure, "_error": sampling.error, "_freedom": sampling.freedom, "n": pl.Expr.count}
+    return [moment(value).alias(name) for name, moment in of.items()]
 
 
 def _no_summary(runs: pl.LazyFrame, axes: Sequence[str]) -> pl.DataFrame:
@@ -185,7 +185,7 @@ def _with_intervals(values: pl.DataFrame, keys: Sequence[str], error: Error) -> 
     """Mean and interval of the values of equal keys; where nothing is said, they are among two points."""
     among = pl.col("n_among").first() if "n_among" in values.columns else pl.lit(2)
     moments = _moments_of(pl.col("value"), error.sampling)
-    grouped = values.group_by(keys, maintain_order=True).agg(**moments, _among=among)
+    grouped = values.group_by(keys, maintain_order=True).agg(*moments, _among=among)
     return _intervals(grouped, keys, error)
 
 

@@ -38,7 +38,7 @@ class Met:
 
         The columns are `pair`, `metric`, `n`, `n_base`, `mean`, `base_mean`, `difference`, `error`, `freedom` and
         `deviation` as of a `Sampling`, the same of the base as `base_error` and so on, and `scale`, the largest value.
-        Where runs are paired, there is one spread, that of differences. Means of resamples are the figures of their log.
+        Where runs are paired, there is one spread, that of differences. Means of resamples are figures of their log.
         """
         found = pl.concat([self._paired(metric), self._apart(metric)], how="diagonal").collect()
         every = self.pairs.select(PAIR).join(found, on=PAIR, how="left", maintain_order="left")
@@ -155,7 +155,8 @@ def _runs(side: Side, pairs: pl.LazyFrame, prefix: str, value: pl.Expr) -> pl.La
         else (rows.join(pairs, how="cross"))
     )
     meets = pl.when(~pl.col("is_fixed") & ~pl.col("is_base_fixed"))
-    return met.select(PAIR, "trial", "value", BLOCKS, *(meets.then(pl.col(name)).alias(f"_{name}") for name in _MEETING))
+    meeting = (meets.then(pl.col(name)).alias(f"_{name}") for name in _MEETING)
+    return met.select(PAIR, "trial", "value", BLOCKS, *meeting)
 
 
 def _largest(*values: pl.Expr) -> pl.Expr:

@@ -4,8 +4,8 @@ Blocks may overlap and never go round the end of the log (the moving blocks of K
 that followed each other, and one block of all days is the log itself. They are moved by whole days, so hours of the day
 keep their places; blocks of whole weeks begin on the weekday that they come to, so weekdays do as well.
 
-All days of which blocks are made are whole. Where a log ends within a day, that part of a day is in no block, as it would
-be a day with too few jobs. Resamples are as long as the log all the same: their last block is cut where the log ends.
+All days of which blocks are made are whole. Where a log ends within a day, that part of a day is in no block, as it
+would be a day with too few jobs. Resamples are as long as the log all the same: their last block is cut where it ends.
 """
 
 from __future__ import annotations
