@@ -12,7 +12,7 @@ from joulewise.present.formats import MISSING, fixed, metric_value, number
 from joulewise.present.jobs.agreement import agreement_tables
 from joulewise.present.jobs.bars import BUSY, SLOWDOWN, WAIT
 from joulewise.present.jobs.keys import SCHEDULER
-from joulewise.present.jobs.view import FINDINGS, QUEUES, USERS, job_view, kept
+from joulewise.present.jobs.view import FINDINGS, QUEUES, USERS, job_view, kept, node_word
 from joulewise.present.layout import Panel, panels_of, sentence
 from joulewise.present.records import POSSIBLE, UTILITY, Records
 from joulewise.present.tables import WORDS, Cell, Table, cost_tables, measured_table, points_table
@@ -27,7 +27,7 @@ _CHANGING = (WAIT, "median_wait_s", "p95_wait_s", SLOWDOWN, BUSY)
 _MOST_ROWS = 25
 _SUMMARIES = {
     "queue": ("Queues", "most jobs first", "jobs"),
-    "user": ("Users", "most time on nodes first", "node_s"),
+    "user": ("Users", "most time on {}s first", "node_s"),
 }
 
 
@@ -91,7 +91,7 @@ def _summary_table(seen: Records, key: str, panel: Panel) -> Table:
     left = f" The first {_MOST_ROWS} of {len(names)}." if len(names) > _MOST_ROWS else ""
     place = f", {panel.title}" if panel.title else ""
     columns = ("Jobs", *(f"{label}: mean wait; bounded slowdown" for label in schedulers.values()))
-    note = f"Jobs that ran, first kept trial; {order}.{left}"
+    note = f"Jobs that ran, first kept trial; {order.format(node_word(seen))}.{left}"
     return Table(f"{title}: mean wait and bounded slowdown{place}", sentence(key), columns, rows, note)
 
 

@@ -107,6 +107,13 @@ def kept(records: Records, name: str, columns: Sequence[str]) -> pl.DataFrame:
     return first_kept(records, name, columns, [SCHEDULER])
 
 
+def node_word(records: Records) -> str:
+    """What a node is there: a processor, where each node has one alone, as on sites and on machines of logs."""
+    name = "cores_per_node"
+    is_core = records.keeps(CLUSTERS, name) and records.frame(CLUSTERS)[name].max() == 1
+    return "processor" if is_core else "node"
+
+
 def _schedulers(records: Records) -> pl.Series:
     """The scheduler of each run in words: the policy, and its commitment where that is a choice that varies."""
     names = [key for key in (POLICY, COMMITMENT) if key in records.runs.columns]
