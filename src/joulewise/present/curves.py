@@ -59,7 +59,7 @@ def trace_frame(records: Records, trace: str, lines: str) -> pl.DataFrame:
     columns = [name for name in (trace, BUDGET_TRACE) if name in traces.columns]
     points = traces.select("run", "at_s", *dict.fromkeys(columns)).filter(pl.col(trace).is_finite())
     told = dict.fromkeys(["run", "trial", *records.error.sampling.needs, *keys])
-    return points.join(records.runs.select(told), on="run").sort("run", "at_s", maintain_order=True)
+    return points.join(records.runs.select(*told), on="run").sort("run", "at_s", maintain_order=True)
 
 
 def _plots(records: Records, lines: str, panels: Sequence[Panel], trace: str) -> list[Plot]:
@@ -99,7 +99,7 @@ def _mean_curve(records: Records, rows: pl.DataFrame, trace: str) -> list[LinePo
     grid = np.linspace(at_s.min(), at_s.max(), min(_N_TIMES, rows["at_s"].n_unique()))
     needed = dict.fromkeys(["trial", *records.error.sampling.needs])
     curves = [
-        run.head(1).select(needed).join(_at(grid, run, trace), how="cross")
+        run.head(1).select(*needed).join(_at(grid, run, trace), how="cross")
         for run in rows.partition_by("run", maintain_order=True)
     ]
     found = statistics.summary(pl.concat(curves), ["at_s"], [trace], records.error)

@@ -90,7 +90,7 @@ def _a_few(results: Results) -> list[str]:
     metric = next((column.name for column in results.study.first_columns if column.name in results.columns), None)
     sampling = results.error.sampling
     wanted = dict.fromkeys(["run", *axes, *([metric] if metric else []), *sampling.needs])
-    done = results.judging().filter(pl.col("status") == DONE).select(wanted).collect()
+    done = results.judging().filter(pl.col("status") == DONE).select(*wanted).collect()
     first = done.unique(axes, keep="first", maintain_order=True)
     keys = first["run"].head(_GLIMPSED).to_list()
     if metric and kind.has_best and first.height > _GLIMPSED:
