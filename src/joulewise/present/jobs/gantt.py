@@ -76,9 +76,9 @@ def gantt(records: Records) -> Drawing:
     left = f" {sentence(count(n_left, 'further schedule'))} not shown." if n_left else ""
     caption = (
         f"Which {node}s ran jobs during {duration(window.end_s - window.start_s)} in which many arrived. Every "
-        f"rectangle is a job: the more {node}s it has, the higher; the longer it had waited, the darker. Those of a cluster are "
-        "alike, so a job is drawn on the lowest that are free when it starts. It may be in several pieces; those too "
-        f"thin to be seen are left out. First kept trial.{best}{left}"
+        f"rectangle is a job: the more {node}s it has, the higher; the longer it had waited, the darker. Those of a "
+        "cluster are alike, so a job is drawn on the lowest that are free when it starts. It may be in several pieces; "
+        f"those too thin to be seen are left out. First kept trial.{best}{left}"
     )
     chart = _Chart(window, sizes, _WIDTHS_PX[len(shown) > 1])
     seen_runs = [with_nodes(inside(panel.rows, window)) for panel in shown]

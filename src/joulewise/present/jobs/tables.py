@@ -19,10 +19,11 @@ from joulewise.present.tables import WORDS, Cell, Table, cost_tables, measured_t
 from joulewise.study.answers import statistics
 
 _METRICS = (
-    WAIT, "median_wait_s", "p95_wait_s", "mean_turnaround_s", SLOWDOWN, BUSY, "mean_queue_length", "energy_j",
-    "energy_per_job_j", "jobs_completed", "jobs_dropped", "jobs_waiting", "makespan_s", "fairness",
+    POSSIBLE, UTILITY, WAIT, "median_wait_s", "p95_wait_s", "mean_turnaround_s", SLOWDOWN, BUSY, "mean_queue_length",
+    "energy_j", "energy_per_job_j", "jobs_completed", "jobs_dropped", "jobs_waiting", "makespan_s", "fairness",
 )  # fmt: skip
-_OF_UTILITY = (POSSIBLE, UTILITY)
+_OF_RULES = (POSSIBLE, UTILITY, "energy_j", "energy_per_job_j")
+"""What logs do not tell, and rules may."""
 _CHANGING = (WAIT, "median_wait_s", "p95_wait_s", SLOWDOWN, BUSY)
 _MOST_ROWS = 25
 _SUMMARIES = {
@@ -36,7 +37,7 @@ def job_tables(records: Records) -> list[Table]:
     if not records.n_runs:
         return []
     seen, best = job_view(records)
-    metrics = (*(_OF_UTILITY if seen.tells_utility else ()), *_METRICS)
+    metrics = [metric for metric in _METRICS if seen.tells_utility or metric not in _OF_RULES]
     came_out = [*measured_table(seen, metrics, f"What came out.{best}".removesuffix(".")), *_changes(seen)]
     summaries = [*_by(seen, "queue", QUEUES), *_by(seen, "user", USERS)]
     return [*came_out, *cost_tables(seen), *summaries, *agreement_tables(seen), *_log_tables(seen)]

@@ -114,6 +114,12 @@ def node_word(records: Records) -> str:
     return "processor" if is_core else "node"
 
 
+def powers_said(records: Records) -> str:
+    """What a caption says of powers that the study does not give: those of logs without rules come with the package."""
+    said = " Powers are those of rules that come with the package, not of the machine: the study gives none."
+    return "" if records.tells_utility else said
+
+
 def _schedulers(records: Records) -> pl.Series:
     """The scheduler of each run in words: the policy, and its commitment where that is a choice that varies."""
     names = [key for key in (POLICY, COMMITMENT) if key in records.runs.columns]

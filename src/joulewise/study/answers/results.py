@@ -31,7 +31,7 @@ _JUDGES = pl.col("trial") < FIRST_TUNING
 
 OF_RESAMPLES = (
     "What is shown came out of the log itself, the first trial. The others are resamples of it: intervals are as wide "
-    "as they spread, and tell how surely the log shows what is shown. More trials hardly narrow them, a longer log does."
+    "as they spread, and tell how surely the log shows that. More trials hardly narrow them, a longer log does."
 )
 """What is said of them."""
 _TUNED_BY_LOG = "The resamples that tuned are of the log that judges, so what was chosen still looks a little too good."

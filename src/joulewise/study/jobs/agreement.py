@@ -28,7 +28,8 @@ _LABELS = ("partition", "queue", "user")
 def waits(scene: Scene, allocation: JobAllocation) -> pl.DataFrame | None:
     """A row for each job with its logged and its simulated wait, and why they differ; None where no wait is logged.
 
-    What a log tells of waits is not so of its resamples, which have none. It has the jobs that arrived in the counted window, had nodes and have a logged wait.
+    It has the jobs that arrived in the counted window, had nodes and have a logged wait. What a log tells of waits is
+    not so of its resamples, which have none.
     """
     import polars as pl
 

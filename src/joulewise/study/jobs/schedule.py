@@ -112,7 +112,7 @@ class JobsKind(Kind):
         return super().usual_bound(workloads) if _is_worth_told(workloads) else NO_BOUND
 
     def shown(self, workloads: Iterable[Part] = ()) -> list[Column]:
-        """Of logs whose jobs no rules of the study give worth or power, how long they wait and how busy clusters are."""
+        """Of logs whose jobs no rules of the study give worth and power, how they wait and how busy clusters are."""
         others = _OF_WAITS if _is_worth_told(workloads) else _OF_RULES
         return [column for column in super().shown(workloads) if column.name not in others]
 
@@ -159,7 +159,9 @@ class JobsKind(Kind):
         n_jobs = self.task_counts(missing, folder)
         worlds = {run.world_key: run for run in missing}
         new = [worlds[key] for key, _ in store.unproven([(run.world_key, run.bound) for run in worlds.values()])]
-        bounds_s = sum(_bound_s(run.point.workload, n_jobs[run.key]) for run in new if run.bound in (PRICES, PREEMPTIVE))
+        bounds_s = sum(
+            _bound_s(run.point.workload, n_jobs[run.key]) for run in new if run.bound in (PRICES, PREEMPTIVE)
+        )
         reading_s = _READ_S * sum(n_jobs[run.key] for run in worlds.values())
         return bounds_s + reading_s + sum(_run_s(run.point, n_jobs[run.key], folder) for run in missing)
 
