@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,10 +19,11 @@ from joulewise.study.answers.tuned import tuning_words
 from joulewise.study.parsing.file import parse_study, read_source
 from joulewise.study.parsing.study import VARIANT, Study
 from joulewise.study.spec.column import RECORDS, Column
-from joulewise.study.spec.trials import FIRST_TUNING
+from joulewise.study.spec.trials import BLOCKS, FEWEST_BLOCKS, FEWEST_RESAMPLES, FIRST_TUNING
 from joulewise.study.store.keys import numbers_of
 from joulewise.study.store.reading import check_columns
 from joulewise.study.store.store import DONE, FAILED, MARKER, Store, Tables
+from joulewise.units import count
 from joulewise.visible import Visible
 
 _JUDGES = pl.col("trial") < FIRST_TUNING
@@ -107,7 +108,7 @@ class Results(Visible, looks="studies"):
     def notes(self) -> tuple[str, ...]:
         """What is to be said of trials and how many were made, for people; nothing where the study says it."""
         study = self.study
-        said = [OF_RESAMPLES] if study.resamples and self.n_trials > 1 else []
+        said = [OF_RESAMPLES, *self._few_blocks()] if study.resamples and self.n_trials > 1 else []
         if not study.grows:
             return tuple(said)
         told = self.told()
@@ -118,6 +119,20 @@ class Results(Visible, looks="studies"):
         if study.until:
             said += rounds.stopping_words(study, study.until, shares, told)
         return tuple(said)
+
+    def _few_blocks(self) -> Iterator[str]:
+        """That a log that is resampled has few blocks, or few resamples."""
+        n_blocks = int(self.judging().select(pl.col(BLOCKS).min()).collect().item() or FEWEST_BLOCKS)
+        if n_blocks < FEWEST_BLOCKS:
+            yield (
+                f"The log has {count(n_blocks, 'block')}: of fewer than {FEWEST_BLOCKS} intervals are uncertain, and "
+                "mostly too narrow."
+            )
+        if self.n_trials <= FEWEST_RESAMPLES:
+            yield (
+                f"There are {count(self.n_trials - 1, 'resample')}: with fewer than {FEWEST_RESAMPLES} intervals are "
+                "wide, and other resamples would give clearly other ones."
+            )
 
     @property
     def judged(self) -> pl.DataFrame:

@@ -11,6 +11,7 @@ from joulewise.study.jobs.sources import JOB_TABLE, TRACE
 from joulewise.study.jobs.worlds import Scene
 from joulewise.study.spec.parts import WorldParts
 from joulewise.study.spec.source import Draw
+from joulewise.study.spec.trials import FEWEST_BLOCKS, FEWEST_RESAMPLES
 from joulewise.units import count, duration, noun, power
 
 if TYPE_CHECKING:
@@ -121,10 +122,6 @@ def resamples_of_log(scene: Scene, trials: int) -> Iterator[Problem]:
         yield Problem(where, found, drawn, "the first trial is the log itself")
         yield from _uncertain_spread(blocks, trials - 1)
     yield from _days_not_drawn(scene, blocks)
-
-
-FEWEST_BLOCKS, FEWEST_RESAMPLES = 10, 20
-"""With fewer, intervals are too narrow, or hang on which resamples were drawn."""
 
 
 def _uncertain_spread(blocks: Blocks, n_resamples: int) -> Iterator[Problem]:
