@@ -27,7 +27,9 @@ _TOO_FEW = (
     "An interval that reaches below 0 % or above 100 % shows that its trials are too few or too different: "
     "more `trials` in the study narrow it."
 )
-_TOO_SHORT = "An interval that reaches below 0 % or above 100 % shows that the log is too short, or its days too different."
+_TOO_SHORT = (
+    "An interval that reaches below 0 % or above 100 % shows that the log is too short, or its days too different."
+)
 _TIES = "Best has the {} mean of its world; the trials do not tell those that are tied from it."
 
 

@@ -20,6 +20,15 @@ from joulewise.study.answers.query import query
 from joulewise.units import duration
 from tests.worlds.jobs.test_traces import HEADER, line
 
+MINE = '''
+import joulewise as jw
+
+
+@jw.jobs.policy()
+def mine(event):
+    """It never comes to that."""
+    raise ValueError("not today")
+'''
 N_TRIALS, N_BLOCKS = 6, 8
 LUBLIN = 'generator = "lublin"\nn_jobs = 20\n[system]\ngenerator = "clusters"'
 STUDY = f"""
@@ -117,6 +126,16 @@ def test_waits_are_held_against_those_of_the_log_alone(tmp_path: Path) -> None:
     assert all(found.details(table)["run"].unique().to_list() == first for table in ("waits", "logged"))
 
 
+def test_resamples_that_all_failed_are_shown_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    failing = STUDY.partition("[[variant]]")[0].replace('"easy"', '"mine.py:mine"')
+    failed = run_study(study_in(tmp_path, failing), tmp_path / "failed")
+    assert failed.failed.height == N_TRIALS
+    show_summary(failed, None)
+    assert "one trial: no intervals" in capsys.readouterr().out
+    assert findings_of(failed)
+
+
 def test_two_trials_are_too_few_for_a_test(tmp_path: Path) -> None:
     few = run_study(study_in(tmp_path, STUDY.replace(f"trials = {N_TRIALS}", "trials = 2")), tmp_path / "few")
     row = compare(f"{few.folder}:variant=as it is", f"{few.folder}:variant=larger", metrics=["busy_percent"])
@@ -162,13 +181,13 @@ def test_check_tells_what_trials_draw(tmp_path: Path) -> None:
 
     assert "a resample is 9 blocks, each drawn from 8 with replacement" in warned(STUDY)
     assert "blocks are of whole days, so it is in the first trial alone" in warned(STUDY)
-    assert "found 8 blocks that fit side by side; of fewer than 10 intervals are uncertain" in warned(STUDY)
+    assert "found 8 blocks that fit side by side; how wide intervals of fewer than 10 are" in warned(STUDY)
     assert "found 5 resamples; the spread of fewer than 20 is not known well enough to say 95 %" in warned(STUDY)
     whole = STUDY.replace('"1 d"', '"1 d"\nspan = "12 d"').replace(f"trials = {N_TRIALS}", "trials = 31")
     told = warned(whole)
     assert "a resample is 12 blocks, each drawn from 12 with replacement" in told
     assert "resamples have such days without jobs as well" in told
-    assert not any(what in told for what in ("uncertain", "not known", "first trial alone"))
+    assert not any(what in told for what in ("how wide", "not known", "first trial alone"))
     assert "the only trial is the log itself" in warned(STUDY.replace(f"trials = {N_TRIALS}", "trials = 1"))
     assert "one such block, so trials are all alike" in warned(STUDY.replace('"1 d"', '"8 d"'))
     assert "found 1 day at the end" in warned(STUDY.replace('"1 d"', '"7 d"'))

@@ -76,7 +76,10 @@ def test_every_run_is_done_and_holds(results: Results) -> None:
 def test_every_column_that_is_written_is_documented(results: Results) -> None:
     wanted = documented(RUNS)
     written = [name for name in results.runs.columns if "." not in name.partition(":")[0]]
-    assert {next((w for w in wanted if fnmatchcase(name, w)), name) for name in written} == set(wanted) - {STAGE, BLOCKS}
+    assert {next((w for w in wanted if fnmatchcase(name, w)), name) for name in written} == set(wanted) - {
+        STAGE,
+        BLOCKS,
+    }
     keys = {name for name in results.runs.columns if "." in name.partition(":")[0]}
     assert keys <= {key.column for key in study_keys()}
     for table in (JOBS, JOB_TRACES, CLUSTER_TABLE, JOB_TYPES, USERS, QUEUES, FINDINGS):

@@ -49,8 +49,8 @@ GLOSSARY = {
     "Trial": trial_of("schedulers"),
     **STATISTICS,
     "Resample": (
-        "A trial of a log that is made of blocks of its days, drawn with replacement. What is shown came out of the log "
-        "itself, the first trial; its 95 % interval is as wide as resamples spread, so more of them hardly narrow it."
+        "A trial of a log that is made of blocks of its days, drawn with replacement. What is shown came out of the "
+        "log itself, the first trial; intervals are as wide as resamples spread, so more of them hardly narrow these."
     ),
     "Paired difference": paired_difference_of("schedulers"),
 }

@@ -123,7 +123,7 @@ def _stopped(sides: Sequence[Side]) -> Iterator[str]:
 
 def _resampled(sides: Sequence[Side]) -> Iterator[str]:
     """Trials that are made of one sample."""
-    if resampled := [side.label for side in sides if side.results.study.resamples]:
+    if resampled := [side.label for side in sides if side.is_resampled]:
         yield f"The trials of {' and '.join(resampled)} are {OF_ONE_SAMPLE}"
 
 

@@ -108,7 +108,7 @@ class Results(Visible, looks="studies"):
     def notes(self) -> tuple[str, ...]:
         """What is to be said of trials and how many were made, for people; nothing where the study says it."""
         study = self.study
-        said = [OF_RESAMPLES, *self._few_blocks()] if study.resamples and self.n_trials > 1 else []
+        said = [OF_RESAMPLES, *self._few_blocks()] if self.is_resampled and self.n_trials > 1 else []
         if not study.grows:
             return tuple(said)
         told = self.told()
@@ -125,8 +125,8 @@ class Results(Visible, looks="studies"):
         n_blocks = int(self.judging().select(pl.col(BLOCKS).min()).collect().item() or FEWEST_BLOCKS)
         if n_blocks < FEWEST_BLOCKS:
             yield (
-                f"The log has {count(n_blocks, 'block')}: of fewer than {FEWEST_BLOCKS} intervals are uncertain, and "
-                "mostly too narrow."
+                f"The log has {count(n_blocks, 'block')}: how wide intervals of fewer than {FEWEST_BLOCKS} are is "
+                "uncertain, and too little where days depend on each other for longer than a block."
             )
         if self.n_trials <= FEWEST_RESAMPLES:
             yield (
@@ -205,9 +205,14 @@ class Results(Visible, looks="studies"):
         return statistics.leaders(ranked, self.axes, metric, self.error)
 
     @property
+    def is_resampled(self) -> bool:
+        """Whether trials are resamples of a log, and some came out."""
+        return self.study.resamples and BLOCKS in self.columns
+
+    @property
     def error(self) -> statistics.Error:
         """What the intervals of means and differences may miss by."""
-        if self.study.resamples:
+        if self.is_resampled:
             return statistics.of_resamples
         return statistics.at_looks if self.study.until else statistics.once
 

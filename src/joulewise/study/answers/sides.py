@@ -83,7 +83,7 @@ class Side:
     @property
     def is_resampled(self) -> bool:
         """Whether trials are resamples of a log."""
-        return self.results.study.resamples
+        return self.results.is_resampled
 
     def is_part_of(self, other: Side) -> bool:
         """Whether all runs of this side are runs of the other."""

@@ -33,8 +33,6 @@ JUDGING, TUNING, QUICK = "judging", "tuning", "quick"
 STAGES: Mapping[str, Mapping[str, str]] = {JUDGING: {}, TUNING: {"seed": "11"}, QUICK: {"trials": "1"}}
 """What is other than in the file of a set: worlds to tune a policy on, and the first of those that judge it."""
 
-_PROVEN = 'bound = "prices"\n'
-"""What policies are held against, also on logs, for which studies have no bound if they do not say so."""
 _SETS = Path(str(files(__package__) / "sets"))
 _WORLD = re.compile(r"^\[\[variant\]\]\n(?:(?!\[\[variant\]\]).*\n)*", re.MULTILINE)
 _LOG = re.compile(r'(?m)^workload\.trace = "(.+)"  # sha256 ([0-9a-f]{64})$')
@@ -88,7 +86,7 @@ class WorldSet:
     def study(self, policies: Sequence[str], stage: str = JUDGING, folder: Path = Path()) -> Study:
         """The study of these policies; `folder` is where their files are. InputError where a log is another file."""
         raise_if_any(self._other_logs())
-        text = _PROVEN + self.text
+        text = self.text
         for key, value in {"policy": json.dumps(list(policies), ensure_ascii=False), **STAGES[stage]}.items():
             text = _with_value(text, key, value)
         return parse_study(text, self._file.name, folder)

@@ -128,7 +128,9 @@ def _uncertain_spread(blocks: Blocks, n_resamples: int) -> Iterator[Problem]:
     """What makes intervals uncertain: few blocks, few resamples."""
     if blocks.n_apart < FEWEST_BLOCKS:
         found = f"found {count(blocks.n_apart, 'block')} that {noun(blocks.n_apart, 'fits', 'fit')} side by side"
-        allowed = f"of fewer than {FEWEST_BLOCKS} intervals are uncertain, and mostly too narrow"
+        allowed = (
+            f"how wide intervals of fewer than {FEWEST_BLOCKS} are is uncertain, and too little where days {_DEPEND}"
+        )
         yield Problem("workload.resample", found, allowed, "replay a longer part of the log, or take shorter blocks")
     if n_resamples < FEWEST_RESAMPLES:
         found = f"found {count(n_resamples, 'resample')}"
@@ -153,6 +155,7 @@ def _days_not_drawn(scene: Scene, blocks: Blocks) -> Iterator[Problem]:
         yield Problem("workload.span", found, "resamples have such days without jobs as well", _SHORTER_SPAN)
 
 
+_DEPEND = "depend on each other for longer than a block"
 _LEAST_TAIL_S = 60.0
 _WHOLE_DAY = "if the log is known to be whole until the end of that day, a span of so many days says so"
 _SHORTER_SPAN = "shorten it, unless nobody submitted then"
