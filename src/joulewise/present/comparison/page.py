@@ -45,8 +45,8 @@ GLOSSARY = {
         "tell the two apart, and the chance that this is wrong anywhere on the page is at most 5 %."
     ),
     "Tied": (
-        "These trials do not tell the two apart. A difference may be there all the same; more trials would tell, or, of "
-        "resamples, a longer log."
+        "These trials do not tell the two apart. A difference may be there all the same; more trials would tell, or, "
+        "of resamples, a longer log."
     ),
 }
 
