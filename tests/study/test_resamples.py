@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pytest
 from scipy.special import stdtrit
 
 from joulewise.model.supply import DAY_S
-from joulewise.study.answers import statistics
 from joulewise.study.answers.inference import Floats
 from joulewise.study.answers.statistics import differences, gaps, means_over_trials, of_resamples, summary
 from joulewise.study.spec.trials import BLOCKS, SAMPLE
@@ -116,13 +117,30 @@ def test_points_of_drawn_worlds_in_the_same_study_keep_their_means() -> None:
 
 # --- how often intervals hold the truth ---------------------------------------------------------------------------
 
-N_LOGS, N_RESAMPLES = 1_000, 49
+N_LOGS, N_QUEUES, N_RESAMPLES, N_JOBS = 1_000, 300, 49, 20
+Drawn = npt.NDArray[np.int64]
 
 
-def days(n_days: int, memory: float, is_skewed: bool) -> Floats:
+def held(figure: Callable[[Drawn], Floats], n_logs: int, n_days: int, length: int, truth: float) -> float:
+    """The share of logs whose interval holds the truth; each has this figure where it is made of these of its days."""
+    blocks = Blocks.of(n_days * DAY_S, length * DAY_S)
+    trials = [figure(np.tile(np.arange(n_days), (n_logs, 1)))]
+    for trial in range(1, N_RESAMPLES + 1):
+        rng = np.random.default_rng((n_days, trial))
+        begins = rng.choice(np.array(blocks.first_days), size=(n_logs, len(blocks.places)))
+        trials.append(figure((begins[:, :, None] + np.arange(length)).reshape(n_logs, -1)[:, :n_days]))
+    table = pl.concat(
+        pl.DataFrame({"log": range(n_logs), "trial": trial, BLOCKS: blocks.n_apart, "value": values})
+        for trial, values in enumerate(trials)
+    )
+    low, high = summary(table, ["log"], ["value"], of_resamples).select("low", "high").to_numpy().T
+    return float(((low <= truth) & (high >= truth)).mean())
+
+
+def loads_of(n_logs: int, n_days: int, memory: float, *, is_skewed: bool = False) -> Floats:
     """Loads of the days of many logs, each day a share of the day before and something new; 0 on the mean."""
     rng = np.random.default_rng(n_days)
-    new = rng.exponential(size=(N_LOGS, n_days + 50)) - 1 if is_skewed else rng.normal(size=(N_LOGS, n_days + 50))
+    new = rng.exponential(size=(n_logs, n_days + 50)) - 1 if is_skewed else rng.normal(size=(n_logs, n_days + 50))
     for day in range(1, new.shape[1]):
         new[:, day] += memory * new[:, day - 1]
     return new[:, 50:]
@@ -134,7 +152,7 @@ def days(n_days: int, memory: float, is_skewed: bool) -> Floats:
     [
         (8, 1, 0.0, False, 0.93, 0.97),
         (8, 1, 0.3, False, 0.84, 0.91),  # blocks shorter than what days remember
-        (28, 7, 0.3, False, 0.94, 0.98),
+        (28, 7, 0.3, False, 0.93, 0.98),
         (21, 7, 0.0, False, 0.92, 0.97),
         (100, 5, 0.3, False, 0.92, 0.96),
         (100, 1, 0.3, False, 0.82, 0.88),
@@ -145,18 +163,36 @@ def days(n_days: int, memory: float, is_skewed: bool) -> Floats:
 def test_intervals_hold_the_truth_about_as_often_as_they_say(
     n_days: int, length: int, memory: float, is_skewed: bool, least: float, most: float
 ) -> None:
-    loads, blocks = days(n_days, memory, is_skewed), Blocks.of(n_days * DAY_S, length * DAY_S)
-    trials = [loads.mean(axis=1)]
-    for trial in range(1, N_RESAMPLES + 1):
-        rng = np.random.default_rng((n_days, trial))
-        begins = rng.choice(np.array(blocks.first_days), size=(N_LOGS, len(blocks.places)))
-        drawn = (begins[:, :, None] + np.arange(length)).reshape(N_LOGS, -1)[:, :n_days]
-        trials.append(np.take_along_axis(loads, drawn, axis=1).mean(axis=1))
-    table = pl.concat(
-        pl.DataFrame({"log": range(N_LOGS), "trial": trial, BLOCKS: blocks.n_apart, "load": values})
-        for trial, values in enumerate(trials)
-    )
-    found = statistics.summary(table, ["log"], ["load"], of_resamples)
-    held = ((found["low"] <= 0) & (found["high"] >= 0)).mean()
-    assert isinstance(held, float)
-    assert least < held < most
+    loads = loads_of(N_LOGS, n_days, memory, is_skewed=is_skewed)
+    share = held(lambda drawn: np.take_along_axis(loads, drawn, axis=1).mean(axis=1), N_LOGS, n_days, length, 0.0)
+    assert least < share < most
+
+
+def queues(n_logs: int, n_days: int) -> Floats:
+    """Of each job of each day of many logs, when it comes on that day, and how long it needs: half of a day in all."""
+    rng = np.random.default_rng((n_logs, n_days))
+    come = np.sort(rng.uniform(0.2, 0.8, size=(n_logs, n_days, N_JOBS)), axis=2)
+    needs = rng.exponential(0.5 / N_JOBS, size=come.shape)
+    return np.stack([come, needs * np.exp(0.3 * loads_of(n_logs, n_days, 0.3))[:, :, None]])
+
+
+def mean_waits(logs: Floats, drawn: Drawn) -> Floats:
+    """The mean wait of the jobs of these days, set behind each other, at a server that takes one after the other."""
+    come, needs = np.take_along_axis(logs, drawn[None, :, :, None], axis=2).reshape(2, drawn.shape[0], -1)
+    come = come + np.repeat(np.arange(drawn.shape[1]), N_JOBS)
+    free, waited = np.zeros(drawn.shape[0]), np.zeros(drawn.shape[0])
+    for job in range(come.shape[1]):
+        start = np.maximum(free, come[:, job])
+        waited += start - come[:, job]
+        free = start + needs[:, job]
+    return np.asarray(waited / come.shape[1])
+
+
+@pytest.mark.thorough("thousands of queues")
+@pytest.mark.parametrize(("n_days", "length", "least", "most"), [(28, 1, 0.78, 0.90), (84, 7, 0.80, 0.92)])
+def test_intervals_of_waits_hold_the_truth_less_often(n_days: int, length: int, least: float, most: float) -> None:
+    """A few full days decide how long jobs wait, and the day behind a full one begins with its queue."""
+    n_many = 2_000
+    truth = float(mean_waits(queues(n_many, n_days), np.tile(np.arange(n_days), (n_many, 1))).mean())
+    logs = queues(N_QUEUES, n_days)
+    assert least < held(lambda drawn: mean_waits(logs, drawn), N_QUEUES, n_days, length, truth) < most

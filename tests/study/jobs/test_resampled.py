@@ -13,10 +13,13 @@ from joulewise.cli.result import show_summary
 from joulewise.confidence import student_quantile_of
 from joulewise.errors import InputError
 from joulewise.model.supply import DAY_S
+from joulewise.present.curves import _mean_curve
 from joulewise.present.page import drawable, page_of
 from joulewise.present.results import findings_of, records_of
+from joulewise.present.tables import Table
 from joulewise.study import Results, Study, compare, parse_study, run_study, verify
 from joulewise.study.answers.query import query
+from joulewise.study.spec.trials import BLOCKS
 from joulewise.units import duration
 from tests.worlds.jobs.test_traces import HEADER, line
 
@@ -73,7 +76,11 @@ def study_in(folder: Path, text: str = STUDY, n_days: int = 9) -> Study:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     folder = tmp_path_factory.mktemp("resampled")
-    return run_study(study_in(folder), folder / "results")
+    return run_study(study_in(folder), folder / "results", workers=1)
+
+
+def tables_of(results: Results) -> list[Table]:
+    return page_of("jobs").tables(records_of(results))
 
 
 def values_of(results: Results, variant: str, metric: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -99,7 +106,7 @@ def test_differences_are_of_pairs_and_as_wide_as_resamples_spread(results: Resul
 
 
 def test_the_report_tells_the_same_differences(results: Results) -> None:
-    tables = {table.caption: table for table in page_of("jobs").tables(records_of(results))}
+    tables = {table.caption: table for table in tables_of(results)}
     (table,) = (table for caption, table in tables.items() if caption.startswith("Difference from as it is"))
     gaps = values_of(results, "larger", "busy_percent") - values_of(results, "as it is", "busy_percent")
     cell = dict(table.rows)["larger"][table.columns.index("Cores busy (%)")].text
@@ -120,7 +127,7 @@ def test_what_is_shown_is_what_came_out_of_the_log(results: Results, capsys: pyt
 
 def test_waits_are_held_against_those_of_the_log_alone(tmp_path: Path) -> None:
     kept = STUDY.partition("[[variant]]")[0].replace(f"trials = {N_TRIALS}", 'trials = 3\nkeep = "all"')
-    found = run_study(study_in(tmp_path, kept), tmp_path / "kept")
+    found = run_study(study_in(tmp_path, kept), tmp_path / "kept", workers=1)
     first = found.runs.filter(trial=0)["run"].to_list()
     assert found.details("jobs")["run"].n_unique() == 3
     assert all(found.details(table)["run"].unique().to_list() == first for table in ("waits", "logged"))
@@ -129,7 +136,7 @@ def test_waits_are_held_against_those_of_the_log_alone(tmp_path: Path) -> None:
 def test_resamples_that_all_failed_are_shown_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "mine.py").write_text(MINE)
     failing = STUDY.partition("[[variant]]")[0].replace('"easy"', '"mine.py:mine"')
-    failed = run_study(study_in(tmp_path, failing), tmp_path / "failed")
+    failed = run_study(study_in(tmp_path, failing), tmp_path / "failed", workers=1)
     assert failed.failed.height == N_TRIALS
     show_summary(failed, None)
     assert "one trial: no intervals" in capsys.readouterr().out
@@ -137,7 +144,8 @@ def test_resamples_that_all_failed_are_shown_as_such(tmp_path: Path, capsys: pyt
 
 
 def test_two_trials_are_too_few_for_a_test(tmp_path: Path) -> None:
-    few = run_study(study_in(tmp_path, STUDY.replace(f"trials = {N_TRIALS}", "trials = 2")), tmp_path / "few")
+    two = study_in(tmp_path, STUDY.replace(f"trials = {N_TRIALS}", "trials = 2"))
+    few = run_study(two, tmp_path / "few", workers=1)
     row = compare(f"{few.folder}:variant=as it is", f"{few.folder}:variant=larger", metrics=["busy_percent"])
     assert row.differences.select("n", "low", "p", "verdict", "reason").row(0) == (
         2, None, None, None, "too few resamples or blocks"
@@ -146,20 +154,46 @@ def test_two_trials_are_too_few_for_a_test(tmp_path: Path) -> None:
 
 def test_resamples_and_drawn_worlds_are_no_pairs(results: Results, tmp_path: Path) -> None:
     drawn = STUDY.partition("[[variant]]")[0].replace('trace = "log.swf"\nresample = "1 d"', LUBLIN)
-    other = run_study(study_in(tmp_path, drawn), tmp_path / "drawn")
+    other = run_study(study_in(tmp_path, drawn), tmp_path / "drawn", workers=1)
     found = compare(f"{results.folder}:variant=as it is", other, metrics=["mean_wait_s"])
     assert found.differences["pairing"].to_list() == ["unpaired"]
     mean = other.runs["mean_wait_s"].mean() - values_of(results, "as it is", "mean_wait_s")[0]
     assert found.differences["difference"].to_list() == pytest.approx([mean])
 
 
+def test_curves_are_those_of_the_log_and_bands_as_wide_as_resamples_spread(results: Results) -> None:
+    ends = {"a": (0, 10.0), "b": (1, 8.0), "c": (2, 12.0)}
+    rows = pl.DataFrame(
+        [{"run": run, "trial": trial, BLOCKS: 5, "at_s": at_s, "used": end * at_s / 3600}
+         for run, (trial, end) in ends.items() for at_s in (0.0, 3600.0)]
+    )  # fmt: skip
+    *_, last = _mean_curve(records_of(results), rows, "used")
+    quantile = student_quantile_of(1 / (1 / 1 + 1 / 4))
+    assert quantile is not None
+    assert (last.x, last.y, last.high) == pytest.approx((1, 10, 10 + quantile * math.sqrt(8 * 5 / 4)))
+
+
 def test_waits_come_first_where_no_rules_give_worth(results: Results, tmp_path: Path) -> None:
     assert [column.name for column in results.study.first_columns][:3] == ["mean_wait_s", "median_wait_s", "p95_wait_s"]
     assert results.headline.name == "mean_wait_s"
+    assert "energy_j" not in {column.name for column in results.study.first_columns}
+    assert not any(table.caption == "Energy" or "Energy" in table.columns for table in tables_of(results)[:2])
     assert drawable(records_of(results))[0].name == "waits-by-scheduler"
     assert not any("earned" in finding.lead for finding in findings_of(results))
     ruled = study_in(tmp_path, STUDY.replace("resample =", 'rules = "rules.toml"\nresample ='))
     assert ruled.first_columns[0].name == "possible_percent"
+
+
+def test_logs_have_a_bound_where_rules_or_the_study_say_so(tmp_path: Path) -> None:
+    plain = STUDY.replace('bound = "trivial"\n', "")
+    ruled = plain.replace("resample =", 'rules = "rules.toml"\nresample =')
+    assert [study_in(tmp_path, text).bound for text in (STUDY, plain, ruled)] == ["trivial", "none", "prices"]
+    found = run_study(study_in(tmp_path, plain.partition("[[variant]]")[0]), tmp_path / "unbound", workers=1)
+    assert found.runs["bound"].unique().to_list() == ["none"]
+    assert found.runs["utility_bound"].null_count() == N_TRIALS
+    assert all(not verdict.problems for verdict in verify(found.folder, files=tmp_path))
+    energy = next(figure for figure in drawable(records_of(found)) if figure.name == "clusters-over-time")
+    assert "rules that come with the package" in energy.draw(records_of(found)).caption
 
 
 def test_the_best_of_waits_is_the_least(results: Results) -> None:
