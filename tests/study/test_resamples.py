@@ -115,6 +115,14 @@ def test_points_of_drawn_worlds_in_the_same_study_keep_their_means() -> None:
     assert table.equals(summary(runs(), AXES, ["wait_s"]))
 
 
+def test_the_log_alone_is_held_against_resamples_by_their_spread() -> None:
+    alone = pl.col("variant") == "a"
+    lone = runs().filter(~alone | (pl.col("trial") == 0)).with_columns(pl.when(~alone).then(BLOCKS).alias(BLOCKS))
+    table = differences(lone, AXES, ["wait_s"], "variant", of_resamples).filter(load=1)
+    assert told(table.filter(variant="a")) == around(-5, half_of(49 / 3))  # 10 less 10, 17 and 17
+    assert told(table.filter(variant="b")) == around(5, half_of(49 / 3))
+
+
 # --- how often intervals hold the truth ---------------------------------------------------------------------------
 
 N_LOGS, N_QUEUES, N_RESAMPLES, N_JOBS = 1_000, 300, 49, 20

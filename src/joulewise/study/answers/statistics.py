@@ -113,8 +113,9 @@ def differences(
     values = _long(_on_all_trials(runs, axes, shared), axes, metrics, error.sampling)
     others = values.rename({compared: "against", "value": "subtracted"})
     pairs = values.join(others, on=[*shared, "trial", "metric"], nulls_equal=True, maintain_order="left_right")
+    of_both = (pl.min_horizontal(name, f"{name}_right") for name in error.sampling.needs if name != TRIAL)
     pairs = pairs.filter(pl.col(compared) != pl.col("against")).with_columns(
-        value=pl.col("value") - pl.col("subtracted")
+        *of_both, value=pl.col("value") - pl.col("subtracted")
     )
     keys = [*axes, "against", "metric"]
     means = pairs.group_by(keys, maintain_order=True).agg(_base=error.sampling.figure(pl.col("subtracted")))
