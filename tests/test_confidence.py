@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from joulewise.confidence import CONFIDENCE, error_at_look, looks, share_at_look, student_quantile
-from joulewise.study.answers.inference import ALPHA, paired
+from joulewise.study.answers.inference import ALPHA, Spread, paired
 from joulewise.study.answers.statistics import Error, at_looks, once
 
 LOOKS = list(islice(looks(), 9))
@@ -85,7 +85,7 @@ def test_differences_that_are_compared_hold_although_trials_stopped_when_the_sig
     is_open, n_missed, n_plainly = np.ones(N_DRAWS, bool), 0, 0
     for n in LOOKS:
         seen, look = values[is_open, :n], np.full(is_open.sum(), float(n))
-        plain = paired(look, seen.mean(1), seen.std(1, ddof=1))
+        plain = paired(seen.mean(1), Spread.of_draws(look, seen.std(1, ddof=1)))
         ours = replace(plain, share=share_at_look(n))
         stops = (ours.p() <= ALPHA) | (n == LOOKS[-1])
         off = np.abs(plain.difference - truth)[stops]

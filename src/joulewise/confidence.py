@@ -20,11 +20,16 @@ def student_quantile(n: int, error: float = 1 - CONFIDENCE) -> float | None:
 
     None below two values. An error of at most a half is met to the last digits.
     """
-    return None if n < 2 else _student_quantile(n - 1, error)
+    return student_quantile_of(n - 1, error)
+
+
+def student_quantile_of(freedom: float | None, error: float = 1 - CONFIDENCE) -> float | None:
+    """The same by the degrees of freedom of the standard error; None where it has none."""
+    return None if freedom is None or not 0 < freedom < math.inf else _student_quantile(freedom, error)
 
 
 @cache
-def _student_quantile(freedom: int, error: float) -> float:
+def _student_quantile(freedom: float, error: float) -> float:
     """What the size of Student's t with these degrees of freedom exceeds with a chance of `error`.
 
     Newton's steps on logarithms, between which the chance falls ever faster, so from 2 they go there. SciPy has the

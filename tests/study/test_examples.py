@@ -30,7 +30,7 @@ def test_the_demonstration_has_published_policies_and_our_own_in_one_world_with_
     assert sources == {"Friese", "Joulewise"}
     assert len({point.world for point in study.points}) == 1
     assert study.points[0].supply.parameters.budget_j == 1.11e9
-    assert study.heading.bound == "prices"
+    assert study.bound == "prices"
     assert study.heading.trials == 3
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from joulewise.study.answers.inference import ALPHA, Estimates, Floats, holm, paired, small_sample, welch
+from joulewise.study.answers.inference import ALPHA, Estimates, Floats, Spread, holm, paired, small_sample, welch
 
 RNG_SEED = 20_26
 
@@ -22,14 +22,15 @@ def drawn(*shape: int) -> Floats:
 def paired_of(gaps: Floats) -> Estimates:
     """Of differences, one row for each comparison."""
     n = np.full(gaps.shape[0], float(gaps.shape[1]))
-    return paired(n, gaps.mean(axis=1), gaps.std(axis=1, ddof=1))
+    return paired(gaps.mean(axis=1), Spread.of_draws(n, gaps.std(axis=1, ddof=1)))
 
 
 def welch_of(values: Floats, base: Floats) -> Estimates:
-    sizes = (np.full(each.shape[0], float(each.shape[1])) for each in (values, base))
-    spreads = (each.std(axis=1, ddof=1) for each in (values, base))
-    (n, n_base), (deviation, base_deviation) = sizes, spreads
-    return welch(n, deviation, n_base, base_deviation, values.mean(axis=1) - base.mean(axis=1))
+    spread, of_base = (
+        Spread.of_draws(np.full(each.shape[0], float(each.shape[1])), each.std(axis=1, ddof=1))
+        for each in (values, base)
+    )
+    return welch(values.mean(axis=1) - base.mean(axis=1), spread, of_base)
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 50])
@@ -59,10 +60,11 @@ def test_wide_intervals_are_those_of_bonferroni() -> None:
 
 
 def test_what_cannot_be_tested_is_not_and_does_not_widen_others() -> None:
-    found = paired(np.array([10.0, 1.0, 5.0]), np.ones(3), np.array([2.0, np.nan, 0.0]))
+    found = paired(np.ones(3), Spread.of_draws(np.array([10.0, 1.0, 5.0]), np.array([2.0, np.nan, 0.0])))
     assert np.isfinite(found.p()).tolist() == [True, False, False]
     assert found.half_of_all()[0] == found.half(0.95)[0]
-    apart = welch(np.array([5.0, 1.0, 4.0]), np.array([1.0, np.nan, 0.0]), np.full(3, 4.0), np.zeros(3), np.ones(3))
+    spread = Spread.of_draws(np.array([5.0, 1.0, 4.0]), np.array([1.0, np.nan, 0.0]))
+    apart = welch(np.ones(3), spread, Spread.of_draws(np.full(3, 4.0), np.zeros(3)))
     assert np.isfinite(apart.p()).tolist() == [True, False, False]
     assert apart.freedom[0] == pytest.approx(4)  # the side without spread adds nothing
 

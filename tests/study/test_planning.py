@@ -121,14 +121,14 @@ OTHERS = {
 @pytest.mark.parametrize(
     ("text", "pinned"),
     [
-        (TEXT, "298043eb774f0095"),
-        (TEXT + "preempts = [true, false]", "d16f02c6ef12afd7"),
-        (TEXT + "[tune]\ntrials = 3", "8fc14f22c620ee77"),
-        (TEXT + '[[variant]]\nname = "a"\n[[variant]]\nname = "b"\nworkload.tasks_per_day = 160', "5d29240b7fbc2386"),
-        (OTHER + OTHERS["jobs"], "74a71956ec70cca6"),
-        (OTHER + OTHERS["bags"], "728a75ff92cdeaef"),
-        (OTHER + OTHERS["assignments"], "85ae8e7032c8a4be"),
-        (OTHER + OTHERS["facility"], "3d8efbd003fcb4f9"),
+        (TEXT, "1dde087aa071e0dc"),
+        (TEXT + "preempts = [true, false]", "29560fe99a7a7bc2"),
+        (TEXT + "[tune]\ntrials = 3", "a0ef348b35350048"),
+        (TEXT + '[[variant]]\nname = "a"\n[[variant]]\nname = "b"\nworkload.tasks_per_day = 160', "3d1d64396118c415"),
+        (OTHER + OTHERS["jobs"], "8996f8eb17fe304b"),
+        (OTHER + OTHERS["bags"], "79f77b18ae1ec718"),
+        (OTHER + OTHERS["assignments"], "303acceb1de46c43"),
+        (OTHER + OTHERS["facility"], "068bbed38a6de811"),
     ],
     ids=["tasks", "pieces", "tuning", "variants", *OTHERS],
 )

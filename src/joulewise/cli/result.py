@@ -27,6 +27,9 @@ _TOO_FEW = (
     "An interval that reaches below 0 % or above 100 % shows that its trials are too few or too different: "
     "more `trials` in the study narrow it."
 )
+_TOO_SHORT = (
+    "An interval that reaches below 0 % or above 100 % shows that the log is too short, or its days too different."
+)
 _TIES = "Best has the {} mean of its world; the trials do not tell those that are tied from it."
 
 
@@ -53,7 +56,7 @@ def show_summary(results: Results, page: Path | None) -> None:
     if TIED in standing.values():
         say(_TIES.format("highest" if kind.sense_of(headline.name) > 0 else "lowest"))
     if headline.unit == "%" and any(map(_is_beyond, rows)):
-        say(_TOO_FEW)
+        say(_TOO_SHORT if results.study.resamples else _TOO_FEW)
     _show_tuned(results)
     for sentence in results.notes:
         say(sentence)
@@ -84,9 +87,13 @@ def _number(value: float | None) -> str | None:
 
 def _spread(rows: Sequence[Mapping[str, Any]], results: Results) -> str:
     """What a table says of the spread over trials."""
-    has_intervals = any(row["high"] is not None for row in rows)
-    trials = "resamples" if results.study.resamples else "trials"
-    return f"mean and 95 % interval over {trials}" if has_intervals else "one trial: no intervals"
+    if not any(row["high"] is not None for row in rows):
+        return "one trial: no intervals"
+    return (
+        "the log itself, 95 % interval by resamples"
+        if results.study.resamples
+        else "mean and 95 % interval over trials"
+    )
 
 
 def _is_beyond(row: Mapping[str, Any]) -> bool:

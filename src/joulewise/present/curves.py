@@ -6,14 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from joulewise.confidence import student_quantile
 from joulewise.present.formats import energy_unit
 from joulewise.present.layout import Drawing, Panel, assemble, panels_of, scaled, shared_value
 from joulewise.present.lines import BUDGET, LIMIT_LOOK, LineAxis, LinePoint, Plot, draw_lines
 from joulewise.present.records import BOUND, Records
 from joulewise.present.views import dash_note, looks_of
+from joulewise.study.answers import statistics
 from joulewise.units import count, energy
 
 TRACES = "traces"
@@ -35,7 +36,7 @@ def draw_traces(
     panels, note = panels_of(records, frame, keys)
     parts = [draw_lines(plot) for plot in _plots(records, lines, panels, trace)]
     dashed = dash_note(records, lines)
-    caption = f"{said.format(records.words(lines).name)}{dashed} {_trials_note(frame)}{tuned}{note}"
+    caption = f"{said.format(records.words(lines).name)}{dashed} {_trials_note(records, frame)}{tuned}{note}"
     return Drawing(assemble(parts, across=2), caption)
 
 
@@ -57,12 +58,13 @@ def trace_frame(records: Records, trace: str, lines: str) -> pl.DataFrame:
     keys = [key for key in dict.fromkeys([*records.varying, lines]) if key in records.runs.columns]
     columns = [name for name in (trace, BUDGET_TRACE) if name in traces.columns]
     points = traces.select("run", "at_s", *dict.fromkeys(columns)).filter(pl.col(trace).is_finite())
-    return points.join(records.runs.select("run", "trial", *keys), on="run").sort("run", "at_s", maintain_order=True)
+    told = dict.fromkeys(["run", "trial", *records.error.sampling.needs, *keys])
+    return points.join(records.runs.select(*told), on="run").sort("run", "at_s", maintain_order=True)
 
 
 def _plots(records: Records, lines: str, panels: Sequence[Panel], trace: str) -> list[Plot]:
     labels, looks = records.labels(lines), looks_of(records, lines)
-    curves = [_lines(panel.rows, lines, labels, trace) for panel in panels]
+    curves = [_lines(records, panel.rows, lines, labels, trace) for panel in panels]
     limits = [_budgets(panel.rows) if trace == ENERGY_TRACE else _bound(records, panel) for panel in panels]
     shown = [point for group in (*curves, *limits) for points in group.values() for point in points]
     most = max((max(point.y, point.high or 0.0) for point in shown), default=0.0)
@@ -84,24 +86,29 @@ def _plots(records: Records, lines: str, panels: Sequence[Panel], trace: str) ->
     ]
 
 
-def _lines(rows: pl.DataFrame, key: str, labels: Mapping[object, str], trace: str) -> dict[str, list[LinePoint]]:
+def _lines(
+    records: Records, rows: pl.DataFrame, key: str, labels: Mapping[object, str], trace: str
+) -> dict[str, list[LinePoint]]:
     parts = {part[key][0]: part for part in rows.partition_by(key, maintain_order=True)}
-    return {label: _mean_curve(parts[value], trace) for value, label in labels.items() if value in parts}
+    return {label: _mean_curve(records, parts[value], trace) for value, label in labels.items() if value in parts}
 
 
-def _mean_curve(rows: pl.DataFrame, trace: str) -> list[LinePoint]:
+def _mean_curve(records: Records, rows: pl.DataFrame, trace: str) -> list[LinePoint]:
     """The mean of several runs' curves at evenly spaced instants, with its 95 % interval where there are several."""
     at_s = rows["at_s"].to_numpy()
     grid = np.linspace(at_s.min(), at_s.max(), min(_N_TIMES, rows["at_s"].n_unique()))
-    runs = rows.partition_by("run", maintain_order=True)
-    curves = np.array([np.interp(grid, run["at_s"].to_numpy(), run[trace].to_numpy()) for run in runs])
-    mean = curves.mean(axis=0)
-    quantile = student_quantile(len(curves))
-    if quantile is None:
-        return [LinePoint(float(t) / 3600, float(y)) for t, y in zip(grid, mean, strict=True)]
-    half = quantile * curves.std(axis=0, ddof=1) / math.sqrt(len(curves))
-    columns = zip(grid, mean, mean - half, mean + half, strict=True)
-    return [LinePoint(float(t) / 3600, float(y), float(low), float(high)) for t, y, low, high in columns]
+    needed = dict.fromkeys(["trial", *records.error.sampling.needs])
+    curves = [
+        run.head(1).select(*needed).join(_at(grid, run, trace), how="cross")
+        for run in rows.partition_by("run", maintain_order=True)
+    ]
+    found = statistics.summary(pl.concat(curves), ["at_s"], [trace], records.error)
+    return [LinePoint(at_s / 3600, *row) for at_s, *row in found.select("at_s", "mean", "low", "high").iter_rows()]
+
+
+def _at(grid: npt.NDArray[np.float64], run: pl.DataFrame, trace: str) -> pl.DataFrame:
+    """The curve of a run at some instants."""
+    return pl.DataFrame({"at_s": grid, trace: np.interp(grid, run["at_s"].to_numpy(), run[trace].to_numpy())})
 
 
 def _bound(records: Records, panel: Panel) -> dict[str, list[LinePoint]]:
@@ -148,8 +155,10 @@ def _time_axis(rows: pl.DataFrame) -> LineAxis:
     return LineAxis("simulated time (h)", start_h, end_h, {tick: f"{tick:g}" for tick in ticks})
 
 
-def _trials_note(frame: pl.DataFrame) -> str:
+def _trials_note(records: Records, frame: pl.DataFrame) -> str:
     n_trials = frame["trial"].n_unique()
     if n_trials < 2:
         return "Each line is the only kept trial of its setting."
-    return f"Lines are means of up to {count(n_trials, 'kept trial')}, bands 95 % confidence intervals of the mean."
+    sampling = records.error.sampling
+    figures = sampling.figures.format(f"up to {count(n_trials, 'kept trial')}")
+    return f"Lines are {figures}, bands {sampling.intervals}."

@@ -232,5 +232,6 @@ def whiskers(records: Records, marks: str = "Bars", metric: str = "") -> str:
     if n_most < 2:
         return "One trial only, so there are no intervals."
     up_to = "up to " if n_trials_of.n_unique() > 1 else ""
-    n_trials = f"{up_to}{count(n_most, 'trial' if records.error.narrows else 'resample')}"
-    return f"{marks} are means of {n_trials}, whiskers 95 % confidence intervals of the mean."
+    sampling = records.error.sampling
+    figures = sampling.figures.format(f"{up_to}{count(n_most, 'trial')}")
+    return f"{marks} are {figures}, whiskers {sampling.intervals}."

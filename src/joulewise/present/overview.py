@@ -59,7 +59,9 @@ def _by_values(overview: Overview, records: Records, key: str) -> Table:
     cells = tuple((text, (Cell(metric_text(metric, rows.get(value))),)) for value, text in labels.items())
     left = len(records.values(key)) - len(labels)
     more = f" {count(left, 'more value')} not shown." if left else ""
-    note = f"Over all points with that value; intervals are over means of trials.{more}"
+    sampling = overview.results.error.sampling
+    figures = sentence(sampling.figures.format("trials"))
+    note = f"{figures}, over all points with that value, with {sampling.intervals}.{more}"
     caption = f"Mean by {records.words(key).name}"
     return Table(caption, sentence(records.title(key)), (_heading(overview, records),), cells, note)
 

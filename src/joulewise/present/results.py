@@ -52,10 +52,11 @@ def records_of_runs(results: Results, runs: pl.DataFrame) -> Records:
 
 def _records_of_schedules(results: Results) -> Records:
     """What pictures of schedules are made from: of what came out, the shares of utility alone, however many runs."""
-    others = {*results_of(results.columns)} - {"status", *WHOLES}
+    others = {*results_of(results.columns)} - {"status", *WHOLES, *results.error.sampling.needs}
     runs = results.judging().select(name for name in results.columns if name not in others).collect()
     summary = tidy(results.summary(list(WHOLES)))
-    return Records(_info(results), tidy(runs), summary, pl.DataFrame(), frames=_frames(results), **_words(results))
+    words = _words(results) | {"frames": _frames(results), "error": results.error}
+    return Records(_info(results), tidy(runs), summary, pl.DataFrame(), **words)
 
 
 def _frames(results: Results) -> dict[str, pl.DataFrame]:
@@ -87,13 +88,13 @@ def _a_few(results: Results) -> list[str]:
     """The first run of each of the first points, and that of the point which is best on average."""
     axes, kind = list(results.axes), results.study.kind
     metric = next((column.name for column in results.study.first_columns if column.name in results.columns), None)
-    done = (
-        results.judging().filter(pl.col("status") == DONE).select("run", *axes, *([metric] if metric else [])).collect()
-    )
+    sampling = results.error.sampling
+    wanted = dict.fromkeys(["run", *axes, *([metric] if metric else []), *sampling.needs])
+    done = results.judging().filter(pl.col("status") == DONE).select(*wanted).collect()
     first = done.unique(axes, keep="first", maintain_order=True)
     keys = first["run"].head(_GLIMPSED).to_list()
     if metric and kind.has_best and first.height > _GLIMPSED:
-        means = done.group_by(axes, maintain_order=True).agg(pl.col(metric).mean()).drop_nulls(metric)
+        means = done.group_by(axes, maintain_order=True).agg(sampling.figure(pl.col(metric))).drop_nulls(metric)
         top = means.sort(pl.col(metric) * kind.sense_of(metric), descending=True, maintain_order=True).head(1)
         best = first.join(top, on=axes, how="semi", nulls_equal=True)["run"].to_list()
         keys = list(dict.fromkeys([*keys[: _GLIMPSED - len(best)], *best]))

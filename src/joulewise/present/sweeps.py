@@ -132,5 +132,5 @@ def _said(records: Records, found: pl.DataFrame, keys: Sequence[str]) -> str:
     over = f", over all values of {', '.join(others)}" if others else ""
     if int(found["n"].max() or 0) < 2:  # type: ignore[arg-type]
         return f"Points are those of the only trial{over}, so there are no intervals."
-    bands = "95 % confidence intervals over means of trials" if others else "95 % confidence intervals of the mean"
-    return f"Lines join means{over}; bands are {bands}."
+    sampling = records.error.sampling
+    return f"Lines join {sampling.figures.format('trials')}{over}; bands are {sampling.intervals}."

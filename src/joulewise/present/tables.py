@@ -61,20 +61,21 @@ def cost_tables(records: Records, across: str = "") -> list[Table]:
     units = {str(unit) for unit in records.values(TARIFF_UNIT)} - {""}
     unit = f", in {units.pop()}" if len(units) == 1 else ""
     rows = records.summary.filter(pl.col("metric") == "energy_cost", pl.col("mean").is_not_null())
-    note = f"Energy times the tariff of its hour{unit}{spread_note(rows)}."
+    note = f"Energy times the tariff of its hour{unit}{spread_note(records, rows)}."
     return pivots(records, rows, lambda row: Cell(plus_minus(row)), note, "Cost of energy", across)
 
 
-def spread_note(rows: pl.DataFrame) -> str:
+def spread_note(records: Records, rows: pl.DataFrame) -> str:
     """What a note says of the intervals of cells."""
-    return ": mean ± half of the 95 % interval" if rows["low"].count() else "; one trial: no intervals"
+    shown = f": {records.error.sampling.figures.format('trials')} ± half of the 95 % interval"
+    return shown if rows["low"].count() else "; one trial: no intervals"
 
 
 def difference_tables(records: Records, across: str = "") -> list[Table]:
     """Paired differences in percentage points to the best at the same setting, one table per setting."""
     if records.behind_best.is_empty():
         return []
-    spread = spread_note(records.behind_best)
+    spread = spread_note(records, records.behind_best)
     tied = "; italics: differences whose interval reaches zero" if records.behind_best["low"].count() else ""
     note = (
         f"To {named_best(records)}, in percentage points of {records.whole}, on the same trials{spread}; 0 marks the "

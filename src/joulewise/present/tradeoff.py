@@ -59,10 +59,11 @@ def draw_tradeoff(records: Records, main: str, tuned: Sequence[str] = (), best: 
     limits = [said for name, said in words.items() if any(shared_value(records, panel, name) for panel in panels)]
     dashed = f" Dashed lines: {'; '.join(limits)}." if limits else ""
     n_trials = int(max(panel.rows["n"].max() for panel in panels))  # type: ignore[type-var, arg-type]
-    crosses = "crosses 95 % confidence intervals of both means" if n_trials > 1 else "too few for intervals"
+    sampling = records.error.sampling
+    crosses = f"crosses {sampling.intervals}" if n_trials > 1 else "too few for intervals"
     caption = (
-        f"Utility earned against energy used: up is better, left is cheaper.{dashed} Points are means of "
-        f"{count(n_trials, 'trial')}, {crosses}.{joined}{note}{best}"
+        f"Utility earned against energy used: up is better, left is cheaper.{dashed} Points are "
+        f"{sampling.figures.format(count(n_trials, 'trial'))}, {crosses}.{joined}{note}{best}"
     )
     return Drawing(assemble([_panel(scene, panel) for panel in panels], across=2), caption)
 

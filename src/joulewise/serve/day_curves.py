@@ -35,7 +35,7 @@ def curve_plots(bins: Bins, curves: Curves, columns: Mapping[str, Any], *, is_wh
 
 def _utility(bins: Bins, utility: Floats, columns: Mapping[str, Any], *, is_whole: bool) -> Plot:
     bound, name = columns.get(BOUND), BOUND_NAMES[columns.get("bound") == TRIVIAL]
-    limits = {} if bound is None else {name: float(bound)}
+    limits = {name: float(bound)} if bound is not None and np.isfinite(bound) else {}
     said = f" Nobody can have earned more by the end than the {name}." if limits else ""
     caption = f"Utility earned since the start of the counted time; its slope is the rate of earning.{said}"
     quantity = Quantity("utility earned", "", 1.0, theme.PALETTE[0], limits)

@@ -54,7 +54,7 @@ def outcome_of(asked: Question, scratch: Path) -> Outcome:
     kind, heading = study.kind, study.heading
     world = world_of(asked, point.world)
     decision = kind.build(point.decision, Draw(heading.seed, asked.trial, study.folder))
-    bound = kind.bound(point.decision, heading.bound)
+    bound = kind.bound(point.decision, study.bound)
     run = Run(_KEY, _KEY, point, heading.seed, asked.trial, keep=False, bound=bound)
     return kind.compute(Case(run, world, decision, Store(scratch)))
 

@@ -309,6 +309,16 @@ def test_users_are_points_under_the_fairness_of_their_run() -> None:
     assert len(_with(drawing, "user")) == REPLAYED.frame("users").height
 
 
+@pytest.mark.parametrize(("per_node", "word"), [(1, "processor"), (64, "node")])
+def test_nodes_of_one_processor_are_called_processors(per_node: int, word: str) -> None:
+    clusters = REPLAYED.frame("clusters").with_columns(cores_per_node=pl.lit(per_node))
+    records = with_frames(REPLAYED, clusters=clusters)
+    drawing, schedule = slowdown_by_user(records), gantt(records)
+    assert f"the {word}-hours that these used" in drawing.caption
+    assert f"{word}-hours used" in str(spec_of(drawing.chart))
+    assert schedule.caption.startswith(f"Which {word}s ran")
+
+
 def test_requested_predicted_and_true_times_stand_in_one_figure() -> None:
     points = [{POLICY: "easy", PLANNED: name} for name in ("requested", "recent", "true")]
     drawing = run_times(job_records(points, n_jobs=60))

@@ -23,7 +23,9 @@ def slow_places(values: dict[str, list[float]]) -> dict[str, tuple[int, int]]:
     """Places by Student's test of one pair after the other, and Holm's correction of all of them."""
     pairs = list(itertools.combinations(values, 2))
     gaps = [np.round(np.subtract(values[one], values[other]), 9) for one, other in pairs]
-    p = [inference.paired(*map(np.array, ([len(gap)], [gap.mean()], [gap.std(ddof=1)]))).p()[0] for gap in gaps]
+    spreads = [inference.Spread.of_draws(np.array([len(gap)]), gap.std(ddof=1, keepdims=True)) for gap in gaps]
+    means = [gap.mean(keepdims=True) for gap in gaps]
+    p = [inference.paired(*pair).p()[0] for pair in zip(means, spreads, strict=True)]
     is_sure = inference.holm(np.array(p)) <= 1 - CONFIDENCE
     beaten, beats = dict.fromkeys(values, 0), dict.fromkeys(values, 0)
     for pair, gap, sure in zip(pairs, gaps, is_sure, strict=True):

@@ -90,16 +90,29 @@ CASES: dict[str, Case] = {
         [None, LATE + "room", None],
     ),
     "passed in the log": (
-        [Row(0, 500, 10, 2, 0), Row(1, 0, 10, 2, 0)], [EARLY + "passed by its like", None],
+        [Row(0, 500, 100, 2, 50), Row(1, 0, 100, 2, 0)], [EARLY + "passed by its like", None],
     ),
     "passed in the replay": (
-        [Row(0, 0, 10, 2, 500), Row(1, 0, 10, 2, 0)], [LATE + "passed by its like", None],
+        [Row(0, 50, 100, 2, 500), Row(1, 0, 100, 2, 0)], [LATE + "passed by its like", None],
+    ),
+    "passed just then": (
+        [Row(0, 500, 100, 2, 50), Row(1, 49, 100, 2, 49)], [EARLY + "passed by its like", None],
+    ),
+    "passed by one of several that runs": (
+        [Row(0, 500, 100, 2, 150), Row(1, 0, 100, 2, 0), Row(2, 98, 100, 2, 98), Row(3, 0, 100, 2, 0)],
+        [EARLY + "passed by its like", None, None, None],
     ),
     "passed by a shorter one": (
-        [Row(0, 500, 10, 2, 0, 60), Row(1, 0, 10, 2, 0, 50)], [EARLY + "room", None],
+        [Row(0, 500, 100, 2, 50, 160), Row(1, 0, 100, 2, 0, 150)], [EARLY + "room", None],
     ),
     "not passed by one that came with it": (
-        [Row(0, 500, 10, 2, 0), Row(0, 0, 10, 2, 0)], [EARLY + "room", None],
+        [Row(0, 500, 100, 2, 50), Row(0, 0, 100, 2, 0)], [EARLY + "room", None],
+    ),
+    "not yet passed": (
+        [Row(0, 500, 100, 2, 0), Row(1, 0, 100, 2, 0)], [EARLY + "room", None],
+    ),
+    "passed by one that has ended": (
+        [Row(0, 500, 10, 2, 50), Row(1, 0, 10, 2, 0)], [EARLY + "room", None],
     ),
     "more than there is": (
         [Row(0, 0, 1000, WHOLE, 0), Row(1, 0, 100, ONE, 999)], [None, "log had more than the nodes have"],

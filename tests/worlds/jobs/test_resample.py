@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
@@ -30,7 +30,7 @@ def jobs_of(submit_s: list[int]) -> TraceJobs:
          "submit_s": submit_s},
         schema_overrides={"after_job": pl.String},
     )  # fmt: skip
-    return TraceJobs(at_s, run_s, 2 * run_s, 2 * run_s, np.arange(len(submit_s)), log)
+    return TraceJobs(at_s, run_s, 2 * run_s, 2 * run_s, np.arange(len(submit_s)), log, at_s[-1])
 
 
 LOGS = st.lists(st.integers(0, int(40 * DAY_S)), min_size=1, max_size=30).map(lambda at: jobs_of(sorted([0, *at])))
@@ -40,8 +40,9 @@ LOGS = st.lists(st.integers(0, int(40 * DAY_S)), min_size=1, max_size=30).map(la
 def test_resampled_jobs_are_those_of_the_log_moved_by_whole_days(
     jobs: TraceJobs, days: int, seed: int, trial: int
 ) -> None:
-    n_days = int(jobs.submit_s[-1] // DAY_S) + 1
-    blocks = Blocks.of(jobs.submit_s, DAY_S * min(days, n_days))
+    n_whole = int(jobs.end_s // DAY_S)
+    assume(n_whole)
+    blocks = Blocks.of(jobs.end_s, DAY_S * min(days, n_whole))
     try:
         drawn = blocks.resampled(jobs, blocks.drawn(seed, trial))
     except InputError:
@@ -50,7 +51,8 @@ def test_resampled_jobs_are_those_of_the_log_moved_by_whole_days(
     moved_s = drawn.submit_s - jobs.submit_s[row]
     assert not (moved_s % (_WEEK_S if blocks.length % 7 == 0 else DAY_S)).any()
     assert (np.diff(drawn.submit_s) >= 0).all()
-    assert 0 <= drawn.submit_s[0] <= drawn.submit_s[-1] < n_days * DAY_S
+    assert 0 <= drawn.submit_s[0] <= drawn.submit_s[-1] < jobs.end_s
+    assert (jobs.submit_s[row] < n_whole * DAY_S).all()  # no job of a day that is not whole
     assert np.array_equal(drawn.log["submit_s"].to_numpy(), drawn.submit_s)
     for name in ("requested_s", "planned_s", "cores"):
         assert np.array_equal(getattr(drawn, name), getattr(jobs, name)[row])
@@ -61,10 +63,39 @@ def test_resampled_jobs_are_those_of_the_log_moved_by_whole_days(
 
 @given(LOGS)
 def test_one_block_of_all_days_is_the_log(jobs: TraceJobs) -> None:
-    n_days = int(jobs.submit_s[-1] // DAY_S) + 1
-    blocks = Blocks.of(jobs.submit_s, n_days * DAY_S)
+    n_days = int(jobs.end_s // DAY_S) + 1
+    blocks = Blocks.of(n_days * DAY_S, n_days * DAY_S)  # as if a span said that its last day is whole
     drawn = blocks.resampled(jobs, blocks.drawn(0, 1))
     assert all(np.array_equal(*pair) for pair in zip(drawn[:5], jobs[:5], strict=True))
+
+
+def test_a_day_that_is_not_whole_is_not_drawn_and_the_last_block_ends_where_the_log_does() -> None:
+    hours = [0, 20, 24, 44, 48, 50]  # the third day lasts two hours
+    jobs = jobs_of([3600 * hour for hour in hours])
+    blocks = Blocks.of(jobs.end_s, DAY_S)
+    assert (blocks.n_days, blocks.tail_s, list(blocks.places), list(blocks.first_days)) == (2, 7200, [0, 1, 2], [0, 1])
+    drawn = blocks.resampled(jobs, np.array([1, 0, 1]))
+    assert (drawn.submit_s / 3600).tolist() == [0, 20, 24, 44, 48]
+    assert drawn.log["job_id"].to_list() == ["2@1", "3@1", "0@2", "1@2", "2@3"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "n_days", "tail_h"),
+    [
+        ({}, 6, 1),  # the last job comes at 1 o'clock on the seventh day
+        ({"span_s": 7 * DAY_S}, 7, 0),
+        ({"span_s": 3.5 * DAY_S}, 3, 12),
+        ({"span_s": 10 * DAY_S}, 10, 0),
+        ({"from_s": 1800.0, "span_s": 2 * DAY_S}, 1, 23.5),  # days count from the first job, half an hour later
+    ],
+)
+def test_a_log_is_as_long_as_its_span_or_as_its_jobs_say(
+    keys: dict[str, Any], n_days: int, tail_h: float, tmp_path: Path
+) -> None:
+    log_of_days(tmp_path, 7)
+    blocks = load_trace(TraceParameters(trace="log.swf", resample_s=DAY_S, **keys), None, tmp_path).blocks
+    assert blocks is not None
+    assert (blocks.n_days, blocks.tail_s / 3600) == (n_days, tail_h)
 
 
 def log_of_days(folder: Path, n_days: int) -> None:
@@ -110,7 +141,7 @@ def test_jobs_that_follow_one_of_another_block_follow_none_and_are_counted(tmp_p
 
 def test_blocks_longer_than_the_log_are_refused(tmp_path: Path) -> None:
     log_of_days(tmp_path, 6)
-    with pytest.raises(InputError, match=r"workload\.resample: found blocks of 7 days; must not be longer .* 6 days"):
+    with pytest.raises(InputError, match=r"workload\.resample: found blocks of 7 days; must not .* 5 whole days"):
         loaded(tmp_path, 0)
 
 
@@ -123,9 +154,9 @@ def test_blocks_are_whole_days(block_s: float) -> None:
 def test_a_resample_without_a_job_is_refused() -> None:
     jobs = jobs_of([0, int(30 * DAY_S)])
     with pytest.raises(InputError, match="found no job in the blocks"):
-        Blocks.of(jobs.submit_s, DAY_S).resampled(jobs, np.full(31, 3))
+        Blocks.of(jobs.end_s, DAY_S).resampled(jobs, np.full(30, 3))
 
 
 def test_days_that_no_block_reaches_are_told() -> None:
-    blocks = Blocks.of(np.array([0.0, 16.5 * DAY_S]), _WEEK_S)
-    assert (list(blocks.first_days), blocks.n_left_out) == ([0, 7], 3)
+    blocks = Blocks.of(16.5 * DAY_S, _WEEK_S)
+    assert (list(blocks.first_days), blocks.n_left_out, blocks.n_apart) == ([0, 7], 2, 2)

@@ -50,7 +50,7 @@ def day_of(study: Study, draw: Draw) -> JobDay:
     world = study.kind.build_world(point.world, draw).world
     scheduler = scheduler_of(point.workload, study.kind.build(point.decision, draw))
     raise_if_any(_problems(world, scheduler))
-    return JobDay(world, scheduler, job_bound(world, study.heading.bound).value, sight_of(world), draw)
+    return JobDay(world, scheduler, job_bound(world, study.heading.bound or "prices").value, sight_of(world), draw)
 
 
 def _problems(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:

@@ -53,7 +53,7 @@ def day_of(study: Study, draw: Draw) -> TaskDay:
     (point,) = study.points
     world, manager = study.kind.build_world(point.world, draw), study.kind.build(point.decision, draw)
     raise_if_any(_problems(manager))
-    return TaskDay(world, manager, prove(world, study.heading.bound).utility_bound, draw)
+    return TaskDay(world, manager, prove(world, study.heading.bound or "prices").utility_bound, draw)
 
 
 def _problems(manager: Manager) -> Iterator[Problem]:

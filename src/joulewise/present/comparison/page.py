@@ -44,7 +44,10 @@ GLOSSARY = {
         "The same, corrected for all differences of this page together (Holm): where it is at most 0.05, the trials "
         "tell the two apart, and the chance that this is wrong anywhere on the page is at most 5 %."
     ),
-    "Tied": "These trials do not tell the two apart. A difference may be there all the same; more trials would tell.",
+    "Tied": (
+        "These trials do not tell the two apart. A difference may be there all the same; more trials would tell, or, "
+        "of resamples, a longer log."
+    ),
 }
 
 

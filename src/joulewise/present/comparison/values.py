@@ -13,6 +13,7 @@ from joulewise.present.layout import AXIS_FORMAT, Drawing, assemble, inline
 from joulewise.present.parts import layer
 from joulewise.study.answers.comparison import Comparison
 from joulewise.study.answers.points import STUDY
+from joulewise.study.answers.sampling import RESAMPLES
 from joulewise.study.answers.trials import PAIR, SAME_DRAWS, SAME_WORLDS
 
 MOST_POINTS = 12
@@ -41,7 +42,9 @@ def draw_distributions(view: View) -> Drawing:
     dots = "Dots are trials" if most <= _MOST_DOTS else "Thick lines hold half of the trials, thin ones 90 %"
     n = view.comparison.pairs.height
     more = f" The first {MOST_POINTS} of {n:,} points are shown." if n > MOST_POINTS else ""
-    return Drawing(assemble(parts), f"{dots}; upright marks are means.{more}")
+    is_resampled = any(side.is_resampled for side in view.comparison.sides)
+    logs = ", or what came out of the log itself where that is resampled" if is_resampled else ""
+    return Drawing(assemble(parts), f"{dots}; upright marks are means{logs}.{more}")
 
 
 def _grouped(view: View, metric: str) -> pl.DataFrame:
@@ -58,7 +61,7 @@ def _grouped(view: View, metric: str) -> pl.DataFrame:
     )
     value = pl.col("value") / view.amount(metric).size
     groups = view.comparison.values(metric).filter(pl.col(PAIR) < MOST_POINTS).group_by(PAIR, "is_base").agg(
-        n=pl.len(), mean=value.mean(), values=value.head(_MOST_DOTS),
+        n=pl.len(), mean=RESAMPLES.figure(value), values=value.head(_MOST_DOTS),
         **{name: value.quantile(at, "linear") for name, at in _QUANTILES.items()},
     )  # fmt: skip
     named = groups.collect().join(names, on=PAIR).sort(PAIR, "is_base", descending=[False, True])

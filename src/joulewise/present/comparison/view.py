@@ -26,7 +26,15 @@ from joulewise.present.layout import scaled, sentence
 from joulewise.present.page import page_of
 from joulewise.present.records import Records, StudyInfo
 from joulewise.present.tables import plus_minus
-from joulewise.study.answers.comparison import NO_CHANCE, NO_SPREAD, NO_VALUES, ONE_TRIAL, SAME, Comparison
+from joulewise.study.answers.comparison import (
+    FEW_RESAMPLES,
+    NO_CHANCE,
+    NO_SPREAD,
+    NO_VALUES,
+    ONE_TRIAL,
+    SAME,
+    Comparison,
+)
 from joulewise.study.answers.points import AGAINST, STUDY
 from joulewise.study.answers.trials import FIXED, SAME_DRAWS, SAME_WORLDS, UNPAIRED
 
@@ -41,6 +49,7 @@ PAIRINGS = {
 """How runs meet, in a few words."""
 REASONS = {
     ONE_TRIAL: "one trial",
+    FEW_RESAMPLES: "too few resamples or blocks",
     NO_CHANCE: "nothing is random",
     NO_SPREAD: "no spread",
     NO_VALUES: "no values to compare",

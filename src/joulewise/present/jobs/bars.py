@@ -24,7 +24,7 @@ from joulewise.present.fates import FATES
 from joulewise.present.formats import energy_unit, number, time_unit
 from joulewise.present.intervals import draw_differences
 from joulewise.present.jobs.keys import FILTER, SCHEDULER
-from joulewise.present.jobs.view import JOB_TRACES, NO_FILTER, job_view
+from joulewise.present.jobs.view import JOB_TRACES, NO_FILTER, job_view, powers_said
 from joulewise.present.layout import (
     Drawing,
     Layout,
@@ -82,7 +82,7 @@ def energy_by_scheduler(records: Records) -> Drawing:
     budget = " The dashed line is the budget, where all have the same." if seen.measures("budget_j") else ""
     caption = (
         f"Energy that the jobs used, for each {_compared(seen)}{_by(seen, layout)}.{budget}{best} "
-        f"{whiskers(seen, marks, ENERGY)}{note}"
+        f"{whiskers(seen, marks, ENERGY)}{powers_said(seen)}{note}"
     )
     return Drawing(chart, caption)
 
@@ -128,7 +128,7 @@ def _over_time(records: Records, trace: str) -> Drawing:
     seen, best = job_view(records)
     seen = replace(seen, frames={TRACES: _to_one_end(records.frame(JOB_TRACES))})
     lines = seen.main or SCHEDULER
-    said = energy_said(seen, lines) if trace == ENERGY_TRACE else utility_said(seen)
+    said = energy_said(seen, lines) + powers_said(seen) if trace == ENERGY_TRACE else utility_said(seen)
     keys = [key for key in seen.varying if key != lines]
     return draw_traces(seen, trace, said, lines, keys, trace_frame(seen, trace, lines), best)
 
@@ -174,8 +174,8 @@ def job_fates(records: Records) -> Drawing:
     keys = [key for key in seen.varying if key not in down]
     panels, note = panels_of(seen, _shares(seen, [*down, *keys]), keys)
     caption = (
-        f"What became of the jobs that arrived, for each {_compared(seen)}, in percent of them; means over the trials."
-        f"{best}{note}"
+        f"What became of the jobs that arrived, for each {_compared(seen)}, in percent of them; "
+        f"{seen.error.sampling.figures.format('trials')}.{best}{note}"
     )
     return Drawing(assemble([_fate_part(seen, down, panel) for panel in panels], across=2), caption)
 
@@ -185,7 +185,8 @@ def _shares(seen: Records, keys: list[str]) -> pl.DataFrame:
     arrived, ran, running, dropped, killed, waiting, impossible = (pl.col(name).fill_null(0) for name in COUNTS)
     counts = {"completed": ran - running, "dropped": dropped, "killed": killed, "open": waiting + running}
     counts["impossible"] = impossible
-    shares = [(100 * pl.when(arrived > 0).then(n / arrived)).mean().alias(name) for name, n in counts.items()]
+    figure = seen.error.sampling.figure
+    shares = [figure(100 * pl.when(arrived > 0).then(n / arrived)).alias(name) for name, n in counts.items()]
     means = seen.runs.group_by(keys, maintain_order=True).agg(shares)
     long = means.unpivot(on=list(counts), index=keys, variable_name="fate", value_name="share").drop_nulls("share")
     return long.filter((pl.col("share") > 0).any().over("fate"))

@@ -11,7 +11,7 @@ import polars as pl
 from joulewise.present import theme
 from joulewise.present.formats import power_unit
 from joulewise.present.jobs.keys import SCHEDULER
-from joulewise.present.jobs.view import JOB_TRACES, job_view, kept
+from joulewise.present.jobs.view import JOB_TRACES, job_view, kept, powers_said
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, assemble, inline, panels_of
 from joulewise.present.parts import hconcat, layer
 from joulewise.present.records import Records
@@ -37,11 +37,11 @@ class _Quantity:
     limit: str = ""
 
 
-_CAP = "power_cap_w"
+_POWER, _CAP = "power_w", "power_cap_w"
 _QUANTITIES = (
     _Quantity("busy_percent", "cores busy", theme.PALETTE[0], lambda _most: ("%", 1.0), 100.0),
     _Quantity("queue_length", "jobs waiting", theme.PALETTE[1], lambda _most: ("", 1.0)),
-    _Quantity("power_w", "power", theme.PALETTE[2], power_unit, limit=_CAP),
+    _Quantity(_POWER, "power", theme.PALETTE[2], power_unit, limit=_CAP),
 )
 
 
@@ -71,7 +71,7 @@ def jobs_over_time(records: Records) -> Drawing:
     limited += _cap_note(frame) if limits else ""
     caption = (
         f"What the clusters did over time: {', '.join(each.title for each in quantities)}.{limited} First kept trial."
-        f"{best}{note}"
+        f"{powers_said(seen) if _POWER in frame.columns else ''}{best}{note}"
     )
     return Drawing(assemble(rows), caption)
 

@@ -14,7 +14,7 @@ import polars as pl
 from joulewise.present import theme
 from joulewise.present.formats import number
 from joulewise.present.jobs.keys import SCHEDULER
-from joulewise.present.jobs.view import CLUSTERS, JOBS, PIECES, job_view, kept
+from joulewise.present.jobs.view import CLUSTERS, JOBS, PIECES, job_view, kept, node_word
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, all_panels, assemble, inline, sentence
 from joulewise.present.parts import Part, vconcat
 from joulewise.present.records import Records
@@ -72,13 +72,13 @@ def gantt(records: Records) -> Drawing:
     shown = chosen(seen, all_panels(seen, runs, keys if seen.varying else []), _MOST_PANELS)
     window = lively([panel.rows for panel in shown], _LIMITS)
     sizes = _sizes(seen, shown)
-    n_left = runs["run"].n_unique() - len(shown)
+    n_left, node = runs["run"].n_unique() - len(shown), node_word(seen)
     left = f" {sentence(count(n_left, 'further schedule'))} not shown." if n_left else ""
     caption = (
-        f"Which nodes ran jobs during {duration(window.end_s - window.start_s)} in which many arrived. Every rectangle "
-        "is a job: the more nodes it has, the higher; the longer it had waited, the darker. Nodes of a cluster are "
-        "alike, so a job is drawn on the lowest that are free when it starts. It may be in several pieces; those too "
-        f"thin to be seen are left out. First kept trial.{best}{left}"
+        f"Which {node}s ran jobs during {duration(window.end_s - window.start_s)} in which many arrived. Every "
+        f"rectangle is a job: the more {node}s it has, the higher; the longer it had waited, the darker. Those of a "
+        "cluster are alike, so a job is drawn on the lowest that are free when it starts. It may be in several pieces; "
+        f"those too thin to be seen are left out. First kept trial.{best}{left}"
     )
     chart = _Chart(window, sizes, _WIDTHS_PX[len(shown) > 1])
     seen_runs = [with_nodes(inside(panel.rows, window)) for panel in shown]

@@ -48,5 +48,9 @@ GLOSSARY = {
     "Mapping event": "A moment at which the scheduler decides.",
     "Trial": trial_of("schedulers"),
     **STATISTICS,
+    "Resample": (
+        "A trial of a log that is made of blocks of its days, drawn with replacement. What is shown came out of the "
+        "log itself, the first trial; intervals are as wide as resamples spread, so more of them hardly narrow these."
+    ),
     "Paired difference": paired_difference_of("schedulers"),
 }

@@ -86,11 +86,11 @@ def _by_setting(records: Records) -> tuple[Records, list[str]]:
 def lead_of(seen: Records, point: Mapping[str, Any], keys: Sequence[str]) -> Lead | None:
     """Who earned most at a setting, and by how much; None where fewer than two filters have equal trials there."""
     runs = seen.runs.filter(pl.col(key).eq_missing(pl.lit(point[key])) for key in keys)
-    means = runs.group_by(FILTER, LENIENCY, maintain_order=True).agg(pl.col(seen.share).mean())
+    means = runs.group_by(FILTER, LENIENCY, maintain_order=True).agg(seen.error.sampling.figure(pl.col(seen.share)))
     ranked = means.drop_nulls().sort(seen.share, descending=True, maintain_order=True)
     best = ranked.unique(FILTER, keep="first", maintain_order=True).head(2)
     chosen = runs.join(best, on=[FILTER, LENIENCY], how="semi")
-    leads = differences(chosen, [FILTER], [seen.share], FILTER).filter(pl.col(FILTER) == best[FILTER][0])
+    leads = differences(chosen, [FILTER], [seen.share], FILTER, seen.error).filter(pl.col(FILTER) == best[FILTER][0])
     if leads.is_empty():
         return None
     row = leads.row(0, named=True)

@@ -12,22 +12,23 @@ from joulewise.present.formats import MISSING, fixed, metric_value, number
 from joulewise.present.jobs.agreement import agreement_tables
 from joulewise.present.jobs.bars import BUSY, SLOWDOWN, WAIT
 from joulewise.present.jobs.keys import SCHEDULER
-from joulewise.present.jobs.view import FINDINGS, QUEUES, USERS, job_view, kept
+from joulewise.present.jobs.view import FINDINGS, QUEUES, USERS, job_view, kept, node_word
 from joulewise.present.layout import Panel, panels_of, sentence
 from joulewise.present.records import POSSIBLE, UTILITY, Records
 from joulewise.present.tables import WORDS, Cell, Table, cost_tables, measured_table, points_table
 from joulewise.study.answers import statistics
 
 _METRICS = (
-    WAIT, "median_wait_s", "p95_wait_s", "mean_turnaround_s", SLOWDOWN, BUSY, "mean_queue_length", "energy_j",
-    "energy_per_job_j", "jobs_completed", "jobs_dropped", "jobs_waiting", "makespan_s", "fairness",
+    POSSIBLE, UTILITY, WAIT, "median_wait_s", "p95_wait_s", "mean_turnaround_s", SLOWDOWN, BUSY, "mean_queue_length",
+    "energy_j", "energy_per_job_j", "jobs_completed", "jobs_dropped", "jobs_waiting", "makespan_s", "fairness",
 )  # fmt: skip
-_OF_UTILITY = (POSSIBLE, UTILITY)
+_OF_RULES = (POSSIBLE, UTILITY, "energy_j", "energy_per_job_j")
+"""What logs do not tell, and rules may."""
 _CHANGING = (WAIT, "median_wait_s", "p95_wait_s", SLOWDOWN, BUSY)
 _MOST_ROWS = 25
 _SUMMARIES = {
     "queue": ("Queues", "most jobs first", "jobs"),
-    "user": ("Users", "most time on nodes first", "node_s"),
+    "user": ("Users", "most time on {}s first", "node_s"),
 }
 
 
@@ -36,7 +37,7 @@ def job_tables(records: Records) -> list[Table]:
     if not records.n_runs:
         return []
     seen, best = job_view(records)
-    metrics = (*(_OF_UTILITY if seen.tells_utility else ()), *_METRICS)
+    metrics = [metric for metric in _METRICS if seen.tells_utility or metric not in _OF_RULES]
     came_out = [*measured_table(seen, metrics, f"What came out.{best}".removesuffix(".")), *_changes(seen)]
     summaries = [*_by(seen, "queue", QUEUES), *_by(seen, "user", USERS)]
     return [*came_out, *cost_tables(seen), *summaries, *agreement_tables(seen), *_log_tables(seen)]
@@ -91,7 +92,7 @@ def _summary_table(seen: Records, key: str, panel: Panel) -> Table:
     left = f" The first {_MOST_ROWS} of {len(names)}." if len(names) > _MOST_ROWS else ""
     place = f", {panel.title}" if panel.title else ""
     columns = ("Jobs", *(f"{label}: mean wait; bounded slowdown" for label in schedulers.values()))
-    note = f"Jobs that ran, first kept trial; {order}.{left}"
+    note = f"Jobs that ran, first kept trial; {order.format(node_word(seen))}.{left}"
     return Table(f"{title}: mean wait and bounded slowdown{place}", sentence(key), columns, rows, note)
 
 

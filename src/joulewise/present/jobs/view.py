@@ -78,7 +78,8 @@ def job_view(records: Records, *, folds: bool = False) -> tuple[Records, str]:
     share = seen.share
     if not tuned or not seen.measures(share):
         return reshaped(seen, seen.runs, keys), ""
-    means = seen.runs.group_by([*keys, *tuned], maintain_order=True).agg(pl.col(share).mean()).drop_nulls(share)
+    mean = seen.error.sampling.figure(pl.col(share))
+    means = seen.runs.group_by([*keys, *tuned], maintain_order=True).agg(mean).drop_nulls(share)
     ranked = means.sort(share, descending=True, maintain_order=True)
     best = ranked.unique(subset=keys, keep="first", maintain_order=True)
     runs = seen.runs.join(best, on=[*keys, *tuned], how="semi", nulls_equal=True, maintain_order="left")
@@ -104,6 +105,19 @@ def filtered(records: Records) -> pl.DataFrame:
 def kept(records: Records, name: str, columns: Sequence[str]) -> pl.DataFrame:
     """These columns of a detail table with the records' keys, of the first kept trial; empty where it lacks one."""
     return first_kept(records, name, columns, [SCHEDULER])
+
+
+def node_word(records: Records) -> str:
+    """What a node is there: a processor, where each node has one alone, as on sites and on machines of logs."""
+    name = "cores_per_node"
+    is_core = records.keeps(CLUSTERS, name) and records.frame(CLUSTERS)[name].max() == 1
+    return "processor" if is_core else "node"
+
+
+def powers_said(records: Records) -> str:
+    """What a caption says of powers that the study does not give: those of logs without rules come with the package."""
+    said = " Powers are those of rules that come with the package, not of the machine: the study gives none."
+    return "" if records.tells_utility else said
 
 
 def _schedulers(records: Records) -> pl.Series:

@@ -12,7 +12,7 @@ from joulewise.present import theme
 from joulewise.present.formats import fixed
 from joulewise.present.jobs.keys import SCHEDULER
 from joulewise.present.jobs.logs import count_axis, log_of, time_axis
-from joulewise.present.jobs.view import JOBS, QUEUES, USERS, job_view, kept
+from joulewise.present.jobs.view import JOBS, QUEUES, USERS, job_view, kept, node_word
 from joulewise.present.layout import Drawing, Panel, assemble, inline, panels_of, sentence
 from joulewise.present.lines import LineAxis, LinePoint, Plot, draw_lines, encoded
 from joulewise.present.records import Records
@@ -142,10 +142,10 @@ def slowdown_by_user(records: Records) -> Drawing:
     panels, note = panels_of(seen, frame, keys if seen.varying else [])
     fair = " Fairness is Jain's index of the users' mean slowdowns: 1 if all are alike." if _is_rated(seen) else ""
     caption = (
-        "Every point is a user: the mean bounded slowdown of their jobs that ran, against the node-hours that these "
-        f"used, both on logarithmic scales.{fair} First kept trial.{best}{note}"
+        "Every point is a user: the mean bounded slowdown of their jobs that ran, against the "
+        f"{node_word(seen)}-hours that these used, both on logarithmic scales.{fair} First kept trial.{best}{note}"
     )
-    x, y = _user_axes(panels)
+    x, y = _user_axes(panels, node_word(seen))
     return Drawing(assemble([_user_part(seen, panel, x, y) for panel in panels], across=2), caption)
 
 
@@ -153,11 +153,11 @@ def _is_rated(seen: Records) -> bool:
     return seen.measures("fairness")
 
 
-def _user_axes(panels: Sequence[Panel]) -> tuple[LineAxis, LineAxis]:
+def _user_axes(panels: Sequence[Panel], node: str) -> tuple[LineAxis, LineAxis]:
     shown = pl.concat([panel.rows for panel in panels])
     used = [log_of(node_s / 3600, 1e-2) for node_s in shown["node_s"]]
     slow = [log_of(value, 1.0) for value in shown[MEANS[1]]]
-    return count_axis("node-hours used", used), count_axis("mean bounded slowdown", slow)
+    return count_axis(f"{node}-hours used", used), count_axis("mean bounded slowdown", slow)
 
 
 def _user_part(seen: Records, panel: Panel, x: LineAxis, y: LineAxis) -> Any:

@@ -34,7 +34,7 @@ def utility_tables(records: Records) -> list[Table]:
     where = f" of each {' and '.join(records.words(key).name for key in records.places)}" if records.places else ""
     bold = f" Bold: the best{where}." if leaders.height else ""
     tied = " Italics: not told apart from it by these trials." if TIED in leaders["standing"] else ""
-    note = f"In % of {records.whole}{spread_note(records.utility())}.{bold}{tied}"
+    note = f"In % of {records.whole}{spread_note(records, records.utility())}.{bold}{tied}"
     if records.runs[records.share].null_count():
         note += " Where runs have no result, none is called the best."
     return pivots(records, records.utility(), cell, note, "Utility", THRESHOLD)

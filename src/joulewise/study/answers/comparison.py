@@ -12,7 +12,7 @@ import polars as pl
 from joulewise.confidence import share_at_look
 from joulewise.errors import InputError, Problem, raise_if_any, unknown_name
 from joulewise.study.answers import inference, trials
-from joulewise.study.answers.inference import ALPHA, Estimates
+from joulewise.study.answers.inference import ALPHA, Estimates, Spread
 from joulewise.study.answers.notes import notes_of
 from joulewise.study.answers.points import AGAINST, STUDY, matched, points_of
 from joulewise.study.answers.settings import settings_of
@@ -23,6 +23,7 @@ from joulewise.study.answers.trials import PAIR, PAIRING, UNPAIRED, Met
 HIGHER, LOWER, SAME = "higher", "lower", "same"
 """How a study stands to the base, or `TIED`: the trials do not tell them apart."""
 ONE_TRIAL, NO_CHANCE, NO_SPREAD, NO_VALUES = "one trial", "nothing is random", "no spread over trials", "no values"
+FEW_RESAMPLES = "too few resamples or blocks"
 """Why a difference has no interval."""
 
 
@@ -37,9 +38,9 @@ class Comparison:
     `differences` has a row for each pair of points and metric: the same keys, `metric`, `pairing`, the `mean` of the
     study and the `base_mean` over `n` and `n_base` trials, their `difference` with its 95 % interval, `low` and `high`;
     `all_low` and `all_high`, so wide that all such intervals hold together with 95 %; the difference in `percent` of
-    the base, a standardised `effect`, the chance `p` alone and `holm_p` among all rows, `verdict`, and `reason` where
-    there is no interval. Where trials stop by themselves, intervals and chances hold at all looks together. `notes` say
-    what a reader has to know of it.
+    the base, a standardised `effect` (of resamples there is none), the chance `p` alone and `holm_p` among all rows,
+    `verdict`, and `reason` where there is no interval. Where trials stop by themselves, intervals and chances hold at
+    all looks together. Of a log that is resampled, means are its own figures. `notes` say what a reader has to know.
     """
 
     sides: tuple[Side, ...]
@@ -66,7 +67,7 @@ class Comparison:
         return self.differences["p"].count()
 
     def values(self, metric: str) -> pl.LazyFrame:
-        """The values behind the means: `pair`, the row of `pairs`; `is_base`, `trial`, and `value`."""
+        """The values behind the means: `pair`, the row of `pairs`; `is_base`, `trial`, `value`, and its blocks."""
         return pl.concat([met.values(metric) for met in self.met])
 
 
@@ -144,7 +145,7 @@ def _told(found: pl.DataFrame, metrics: Sequence[str], sides: Sequence[Side]) ->
     place = {metric: at for at, metric in enumerate(metrics)}
     rows = found.with_columns(_share(sides), _at=pl.col("metric").replace_strict(place, return_dtype=pl.Int64))
     rows = rows.sort("_at", PAIR).with_columns(_no_rounding())
-    estimates = _estimates(rows, sides)
+    estimates = _estimates(rows)
     p, half, half_of_all = estimates.p(), estimates.half(1 - ALPHA), estimates.half_of_all()
     difference = rows["difference"].to_numpy()
     numbers = {
@@ -176,23 +177,21 @@ def _share(sides: Sequence[Side]) -> pl.Expr:
 
 
 def _no_rounding() -> Iterator[pl.Expr]:
-    """Differences and deviations, zero where they are no more than rounding."""
+    """Differences and how they spread, zero where that is no more than rounding."""
     least = ROUNDING * pl.col("scale")
-    for name in ("difference", "deviation", "base_deviation"):
+    for name in ("difference", "error", "deviation", "base_error", "base_deviation"):
         yield pl.when(pl.col(name).abs() > least).then(pl.col(name)).when(pl.col(name).is_not_null()).then(0.0)
 
 
-def _estimates(rows: pl.DataFrame, sides: Sequence[Side]) -> Estimates:
-    """Of each row, paired or not; more resamples of one sample do not narrow what is known of it."""
-    resampled = [side.label for side in sides if side.results.study.resamples]
-    narrows, base_narrows = ~rows[STUDY].is_in(resampled).to_numpy(), sides[0].label not in resampled
-    values = {
-        name: rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        for name in ("n", "n_base", "difference", "deviation", "base_deviation")
-    }
-    n, n_base, difference, deviation, base_deviation = values.values()
-    both = inference.paired(n, difference, deviation, narrows & base_narrows)
-    apart = inference.welch(n, deviation, n_base, base_deviation, difference, (narrows, base_narrows))
+def _estimates(rows: pl.DataFrame) -> Estimates:
+    """Of each row, paired or not."""
+
+    def numbers(name: str) -> inference.Floats:
+        return rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+    spread, base = (Spread(*(numbers(f"{of}{name}") for name in Spread._fields)) for of in ("", "base_"))
+    difference = numbers("difference")
+    both, apart = inference.paired(difference, spread), inference.welch(difference, spread, base)
     is_apart = (rows[PAIRING] == UNPAIRED).to_numpy()
     error, freedom, effect = (
         np.where(is_apart, getattr(apart, name), getattr(both, name)) for name in ("error", "freedom", "effect")
@@ -206,12 +205,14 @@ def _reason() -> pl.Expr:
     reasons = (
         pl.when(pl.col("p").is_not_null())
         .then(None)
-        .when(fewest == 0)
+        .when((fewest == 0) | pl.col("difference").is_null())
         .then(pl.lit(NO_VALUES))
         .when(pl.col("is_fixed") & pl.col("is_base_fixed"))
         .then(pl.lit(NO_CHANCE))
         .when(fewest == 1)
         .then(pl.lit(ONE_TRIAL))
+        .when(~(pl.min_horizontal("freedom", "base_freedom") > 0))
+        .then(pl.lit(FEW_RESAMPLES))
         .otherwise(pl.lit(NO_SPREAD))
     )
     return reasons.alias("reason")

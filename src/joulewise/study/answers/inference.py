@@ -1,13 +1,12 @@
 """How sure differences of means are: Student's and Welch's tests, standardised effects, and Holm's correction.
 
-Everything is computed from counts, means and deviations, so that runs need not be at hand. What has no answer is NaN.
+Everything is computed from means and how they spread, so that runs need not be at hand. What has no answer is NaN.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +14,25 @@ import numpy.typing as npt
 from joulewise.confidence import CONFIDENCE
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-Bools: TypeAlias = npt.NDArray[np.bool_]
 
 ALPHA = 1 - CONFIDENCE
+
+
+class Spread(NamedTuple):
+    """How sure some means are: standard errors with their degrees of freedom, and deviations of single values.
+
+    Where single values say nothing of how large an effect is, as those of resamples do not, their deviation is NaN.
+    """
+
+    error: Floats
+    freedom: Floats
+    deviation: Floats
+
+    @staticmethod
+    def of_draws(n: Floats, deviation: Floats) -> Spread:
+        """That of means of so many independent values."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return Spread(deviation / np.sqrt(n), n - 1, deviation)
 
 
 @dataclass(frozen=True)
@@ -53,39 +68,28 @@ class Estimates:
         return self.half(1 - ALPHA / max(n, 1))
 
 
-def paired(n: Floats, difference: Floats, deviation: Floats, narrows: Bools | bool = True) -> Estimates:
-    """Of n differences with this mean and deviation; the effect is Cohen's d_z, corrected for small n.
+def paired(difference: Floats, spread: Spread) -> Estimates:
+    """Of mean differences; the effect is Cohen's d_z, corrected for small n.
 
-    There is none below two differences, nor where all of them are the same. Where more of them do not narrow the mean,
-    as they are of resamples, its error is their deviation.
+    There is none below two differences, nor where all of them are the same.
     """
-    knows = (n >= 2) & (deviation > 0)
-    n, spread = np.where(knows, n, np.nan), np.where(knows, deviation, np.nan)
-    error = spread / np.where(narrows, np.sqrt(n), 1)
-    return Estimates(difference, error, n - 1, small_sample(n - 1) * difference / spread)
+    knows = (spread.freedom > 0) & (spread.error > 0)
+    error, freedom, deviation = (np.where(knows, each, np.nan) for each in spread)
+    return Estimates(difference, error, freedom, small_sample(freedom) * difference / deviation)
 
 
-def welch(
-    n: Floats,
-    deviation: Floats,
-    n_base: Floats,
-    base_deviation: Floats,
-    difference: Floats,
-    narrows: Sequence[Bools | bool] = (True, True),
-) -> Estimates:
+def welch(difference: Floats, spread: Spread, base: Spread) -> Estimates:
     """Of two means of independent values, whose spreads may differ; the effect is Hedges' g.
 
-    There is none where one side has fewer than two values, nor where neither spreads. `narrows` is that of `paired`,
-    of each side.
+    There is none where one side has fewer than two values, nor where neither spreads.
     """
-    knows = (n >= 2) & (n_base >= 2) & (deviation + base_deviation > 0)
-    n, n_base = np.where(knows, n, np.nan), np.where(knows, n_base, np.nan)
-    squared = deviation**2 / np.where(narrows[0], n, 1)
-    base_squared = base_deviation**2 / np.where(narrows[1], n_base, 1)
+    knows = (spread.freedom > 0) & (base.freedom > 0) & (spread.error + base.error > 0)
+    n_free, n_base_free = (np.where(knows, each.freedom, np.nan) for each in (spread, base))
+    squared, base_squared = spread.error**2, base.error**2
     error = np.sqrt(squared + base_squared)
-    freedom = error**4 / (squared**2 / (n - 1) + base_squared**2 / (n_base - 1))
-    both = n + n_base - 2
-    pooled = np.sqrt(((n - 1) * deviation**2 + (n_base - 1) * base_deviation**2) / both)
+    freedom = error**4 / (squared**2 / n_free + base_squared**2 / n_base_free)
+    both = n_free + n_base_free
+    pooled = np.sqrt((n_free * spread.deviation**2 + n_base_free * base.deviation**2) / both)
     return Estimates(difference, error, freedom, small_sample(both) * difference / pooled)
 
 

@@ -23,7 +23,10 @@ HOW = {
 """What each way to meet means."""
 
 
-OF_ONE_SAMPLE = "resamples of one log: intervals tell how surely that log shows it, and more trials do not narrow them."
+OF_ONE_SAMPLE = (
+    "resamples of one log: means and differences are those of the log itself, intervals and p come of how resamples "
+    "spread, and a standardised effect would say nothing. More trials hardly narrow intervals, a longer log does."
+)
 
 
 def notes_of(sides: Sequence[Side], pairs: pl.DataFrame, points: Sequence[pl.DataFrame]) -> Iterator[str]:
@@ -120,7 +123,7 @@ def _stopped(sides: Sequence[Side]) -> Iterator[str]:
 
 def _resampled(sides: Sequence[Side]) -> Iterator[str]:
     """Trials that are made of one sample."""
-    if resampled := [side.label for side in sides if side.results.study.resamples]:
+    if resampled := [side.label for side in sides if side.is_resampled]:
         yield f"The trials of {' and '.join(resampled)} are {OF_ONE_SAMPLE}"
 
 

@@ -53,10 +53,11 @@ class Overview:
     def best(self, n: int = BEST) -> pl.DataFrame:
         """The points with the best mean of the first metric, best first, as `Results.summary` tells them."""
         axes, metrics = self.results.axes, [column.name for column in self.metrics]
-        mean = (pl.col(metrics[0]).cast(pl.Float64).mean() * self.sense).alias("_mean")
+        sampling = self.results.error.sampling
+        mean = (sampling.figure(pl.col(metrics[0]).cast(pl.Float64)) * self.sense).alias("_mean")
         ranked = self.results.judging().group_by(axes, maintain_order=True).agg(mean).collect()
         best = ranked.drop_nulls("_mean").sort("_mean", descending=True, maintain_order=True).head(n)
-        runs = self.results.judging().select(*axes, *metrics)
+        runs = self.results.judging().select(*axes, *metrics, *sampling.needs)
         there = runs.join(best.lazy(), on=axes, how="semi", nulls_equal=True)
         found = statistics.summary(there, axes, metrics, self.results.error)
         return best.select(axes).join(found, on=axes, how="left", nulls_equal=True, maintain_order="left")

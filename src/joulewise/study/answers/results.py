@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,10 +19,11 @@ from joulewise.study.answers.tuned import tuning_words
 from joulewise.study.parsing.file import parse_study, read_source
 from joulewise.study.parsing.study import VARIANT, Study
 from joulewise.study.spec.column import RECORDS, Column
-from joulewise.study.spec.trials import FIRST_TUNING
+from joulewise.study.spec.trials import BLOCKS, FEWEST_BLOCKS, FEWEST_RESAMPLES, FIRST_TUNING
 from joulewise.study.store.keys import numbers_of
 from joulewise.study.store.reading import check_columns
 from joulewise.study.store.store import DONE, FAILED, MARKER, Store, Tables
+from joulewise.units import count
 from joulewise.visible import Visible
 
 _JUDGES = pl.col("trial") < FIRST_TUNING
@@ -30,10 +31,11 @@ _JUDGES = pl.col("trial") < FIRST_TUNING
 
 
 OF_RESAMPLES = (
-    "Trials are resamples of one log, the first of them the log itself: intervals tell how surely that log shows what "
-    "is shown, and more trials do not narrow them."
+    "What is shown came out of the log itself, the first trial. The others are resamples of it: intervals are as wide "
+    "as they spread, and tell how surely the log shows that. More trials hardly narrow them, a longer log does."
 )
 """What is said of them."""
+_TUNED_BY_LOG = "The resamples that tuned are of the log that judges, so what was chosen still looks a little too good."
 
 
 @dataclass(frozen=True)
@@ -106,16 +108,31 @@ class Results(Visible, looks="studies"):
     def notes(self) -> tuple[str, ...]:
         """What is to be said of trials and how many were made, for people; nothing where the study says it."""
         study = self.study
-        said = [OF_RESAMPLES] if study.resamples and self.n_trials > 1 else []
+        said = [OF_RESAMPLES, *self._few_blocks()] if self.is_resampled and self.n_trials > 1 else []
         if not study.grows:
             return tuple(said)
         told = self.told()
         shares = rounds.shares_of(study, told)
         if study.tuning:
             said += tuning_words(study, study.tuning, shares, self._tuning_metric)
+            said += [_TUNED_BY_LOG] if study.resamples else []
         if study.until:
             said += rounds.stopping_words(study, study.until, shares, told)
         return tuple(said)
+
+    def _few_blocks(self) -> Iterator[str]:
+        """That a log that is resampled has few blocks, or few resamples."""
+        n_blocks = int(self.judging().select(pl.col(BLOCKS).min()).collect().item() or FEWEST_BLOCKS)
+        if n_blocks < FEWEST_BLOCKS:
+            yield (
+                f"The log has {count(n_blocks, 'block')}: how wide intervals of fewer than {FEWEST_BLOCKS} are is "
+                "uncertain, and too little where days depend on each other for longer than a block."
+            )
+        if self.n_trials <= FEWEST_RESAMPLES:
+            yield (
+                f"There are {count(self.n_trials - 1, 'resample')}: with fewer than {FEWEST_RESAMPLES} intervals are "
+                "wide, and other resamples would give clearly other ones."
+            )
 
     @property
     def judged(self) -> pl.DataFrame:
@@ -140,17 +157,18 @@ class Results(Visible, looks="studies"):
         tuning = self.study.tuning
         if tuning is None or self._tuning_metric not in self.columns:
             return pl.DataFrame()
+        sampling = self.error.sampling
         columns = list(dict.fromkeys([*self.axes, *tuning.keys]))
         metric, is_tuning = pl.col(self._tuning_metric), pl.col("trial") >= FIRST_TUNING
         points = (
-            self.told(*columns)
+            self.told(*columns, *sampling.needs)
             .group_by("point", maintain_order=True)
             .agg(
                 *(pl.col(name).first() for name in columns),
                 tuning_trials=is_tuning.sum(),
                 tuning_mean=metric.filter(is_tuning).mean(),
                 judging_trials=(~is_tuning).sum(),
-                judging_mean=metric.filter(~is_tuning).mean(),
+                judging_mean=sampling.figure(pl.when(~is_tuning).then(metric)),
             )
         )
         return points.filter((pl.col("tuning_trials") > 0) & (pl.col("judging_trials") > 0)).drop("point")
@@ -174,7 +192,7 @@ class Results(Visible, looks="studies"):
         return runs.with_columns(pl.Series("point", rounds.points_of(runs["trial"].to_list()), pl.UInt32))
 
     def summary(self, metrics: Sequence[str] | None = None) -> pl.DataFrame:
-        """Mean and 95 % interval of every metric, or of these, at every point."""
+        """Mean and 95 % interval of every metric, or of these, at every point; of resamples, the figure of the log."""
         return statistics.summary(self.judging(), self.axes, self._chosen(metrics), self.error)
 
     def differences(self, metrics: Sequence[str] | None = None) -> pl.DataFrame:
@@ -187,9 +205,14 @@ class Results(Visible, looks="studies"):
         return statistics.leaders(ranked, self.axes, metric, self.error)
 
     @property
+    def is_resampled(self) -> bool:
+        """Whether trials are resamples of a log, and some came out."""
+        return self.study.resamples and BLOCKS in self.columns
+
+    @property
     def error(self) -> statistics.Error:
         """What the intervals of means and differences may miss by."""
-        if self.study.resamples:
+        if self.is_resampled:
             return statistics.of_resamples
         return statistics.at_looks if self.study.until else statistics.once
 

@@ -15,7 +15,7 @@ from joulewise.study.searches.judging import judge_cells
 from joulewise.study.spec.column import FIRST_COLUMNS, RUNS, Column
 from joulewise.study.spec.parts import Point
 from joulewise.study.spec.run import Run
-from joulewise.study.spec.trials import Share, stage_of
+from joulewise.study.spec.trials import BLOCKS, Share, stage_of
 from joulewise.study.store.reading import KEY, check_columns
 from joulewise.study.store.store import DONE, FAILED
 from joulewise.study.store.tables import is_study_key, said_table
@@ -97,6 +97,8 @@ def _check_results(path: Path, runs: pl.DataFrame, study: Study) -> None:
     columns = [column for column in study.kind.all_columns() if column.table == RUNS]
     if (runs["status"] == DONE).any():
         check_columns(path, runs.drop(name for name in runs.columns if is_study_key(name)), columns)
+        if BLOCKS not in runs.columns and all(map(study.kind.resamples, study.workloads)):
+            raise damaged(path, f"column {BLOCKS!r}", "is missing", "resamples of a log have it")
 
 
 def _check_fates(path: Path, runs: pl.DataFrame) -> None:

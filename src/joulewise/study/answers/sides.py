@@ -80,6 +80,11 @@ class Side:
         chosen = ",".join(f"{key}={value}" for key, value in self.chosen.items())
         return f"{self.results.folder}:{chosen}" if chosen else str(self.results.folder)
 
+    @property
+    def is_resampled(self) -> bool:
+        """Whether trials are resamples of a log."""
+        return self.results.is_resampled
+
     def is_part_of(self, other: Side) -> bool:
         """Whether all runs of this side are runs of the other."""
         is_same = self.results.folder.resolve() == other.results.folder.resolve()

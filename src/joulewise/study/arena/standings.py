@@ -110,7 +110,8 @@ def _places(values: inference.Floats) -> tuple[pl.Series, pl.Series]:
     one, other = np.triu_indices(n, 1)
     gaps = np.round(values[one] - values[other], _DIGITS)
     means = gaps.mean(axis=1)
-    chances = inference.paired(np.full(means.shape, float(n_trials)), means, gaps.std(axis=1, ddof=1)).p()
+    spread = inference.Spread.of_draws(np.full(means.shape, float(n_trials)), gaps.std(axis=1, ddof=1))
+    chances = inference.paired(means, spread).p()
     is_sure = inference.holm(chances) <= ALPHA
     better, worse = np.where(means > 0, (one, other), (other, one))
     np.add.at(first, worse[is_sure], 1)

@@ -14,6 +14,7 @@ from joulewise.study.spec.column import (
     PIECES,
     PLACES,
     QUEUES,
+    RUNS,
     USERS,
     WAITS,
     Column,
@@ -23,6 +24,7 @@ from joulewise.study.spec.column import (
     one_digit,
     three_figures,
 )
+from joulewise.study.spec.trials import BLOCKS
 from joulewise.units import duration, energy
 
 _COUNTED = "of the jobs that arrived in the counted window and had nodes"
@@ -171,6 +173,11 @@ JOB_COLUMNS = (
         "alike, 1 / users if one alone is slowed down; null if users are not known",
         heading="fairness to users (Jain's index)",
     ),
+    Column(
+        RUNS, BLOCKS, "blocks",
+        "blocks that fit side by side into the whole days of a log that is resampled; only where one is",
+        is_optional=True,
+    ),
     metric("mapping_events", "events", "mapping events that had jobs to map"),
     metric("mapping_s", "s", "wall-clock time of the whole simulation", is_measured=True, heading="time spent mapping"),
     metric("mapping_event_s", "s", "mapping_s / mapping_events", is_measured=True, heading="time per mapping event"),
@@ -256,7 +263,7 @@ JOB_COLUMNS = (
     Column(PLACES, "node", "", "number of the node in its group, from 0; null where nodes are only counted"),
     Column(PLACES, "pieces", "", "pieces of the job that run there; of nodes that are only counted, how many nodes"),
     label(LOGGED, "by", "what jobs are taken together by: all, size, partition, queue or user; the file is "
-          "there only if the log tells waits"),
+          "there only if the log tells waits, and not of its resamples"),
     label(LOGGED, "name", "which jobs: a range of processors, or a name; empty for all, null where it is not known"),
     Column(LOGGED, "jobs", "jobs", "jobs that arrived in the counted window, had nodes and have a logged wait"),
     Column(LOGGED, "mean_logged_wait_s", "s", "mean of the waits that the log tells"),
@@ -266,7 +273,8 @@ JOB_COLUMNS = (
     Column(LOGGED, "within_minute_percent", "%", "100 x those whose waits differ by a minute at most / jobs"),
     Column(LOGGED, "within_ten_minutes_percent", "%", "the same, by ten minutes"),
     Column(LOGGED, "within_hour_percent", "%", "the same, by an hour"),
-    Column(WAITS, "job", "", "number of the job; the file is there only if the log tells waits"),
+    Column(WAITS, "job", "",
+           "number of the job; the file is there only if the log tells waits, and not of its resamples"),
     label(WAITS, "job_id", "what the log calls it"),
     label(WAITS, "partition", "partition of the job, where the log tells", is_optional=True),
     label(WAITS, "queue", "queue of the job, where the log tells", is_optional=True),

@@ -6,7 +6,9 @@ held it there is looked for at the instant of its first start, in what ran and w
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -43,8 +45,8 @@ REASONS = {
     ),
     _IN_REPLAY.format(_LIMIT): "with it, one of its limits would have been passed, or licences were not enough",
     _IN_REPLAY.format(_PASSED): (
-        "while it waited, a job that had come later and asks for just the same, nodes and time, started: an order of "
-        "priority, what is planned with, or what was held ahead put it first"
+        "a job ran that had come later and asks for just the same, nodes and time: an order of priority, what is "
+        "planned with, or what was held ahead had put it first"
     ),
     _IN_REPLAY.format(_FULL): "the nodes that it may use had less of something free, in all, than it needs",
     _IN_REPLAY.format(_BEHIND): "these had enough in all, but a job that had come before waited for some of them too",
@@ -55,8 +57,8 @@ REASONS = {
     _NOT_ELIGIBLE: "the log says that it could not start yet: a begin time, or a dependency",
     _IN_LOG.format(_LIMIT): "with it, one of its limits would have been passed, or licences were not enough",
     _IN_LOG.format(_PASSED): (
-        "while it waited, a job that had come later and asks for just the same, nodes and time, started: an order of "
-        "priority, a limit, or its user held it back"
+        "a job ran that had come later and asks for just the same, nodes and time: an order of priority, a limit, or "
+        "its user held it back"
     ),
     _IN_LOG.format(_FULL): "jobs that can run nowhere else left less of something, in all, than it needs",
     _IN_LOG.format(_BEHIND): "a job that had come before it waited for some of these nodes too",
@@ -249,15 +251,28 @@ def _is_limited(world: JobWorld, side: _Side, asked: _Asked, *, waits: bool = Tr
 
 
 def _is_passed(ground: _Ground, side: _Side, asked: _Asked) -> Bools:
-    """Whether a job that had come later and asks for just the same started while it waited."""
-    known = np.flatnonzero(np.isfinite(side.until_s))
-    came = np.unique(side.ready_s[known], return_inverse=True)[1]
-    place = ground.like[known] * (known.size + 1) + came
-    order = np.lexsort((place, side.until_s[known], ground.like[known]))
-    latest = np.maximum.accumulate(place[order])
-    found = np.zeros(side.until_s.size, np.bool_)
-    found[known[order]] = latest > place[order]
-    return found[asked.job]
+    """Whether a job runs that had come later and asks for just the same: it started while this one waited."""
+    found = np.zeros(asked.job.size, np.bool_)
+    rows = np.flatnonzero(np.isin(ground.like[side.job], ground.like[asked.job]))
+    rows = rows[np.argsort(side.start_s[rows], kind="stable")]
+    jobs = side.job[rows]
+    starts = zip(
+        side.start_s[rows].tolist(), ground.like[jobs].tolist(), side.ready_s[jobs].tolist(), side.end_s[rows].tolist(),
+        strict=True,
+    )  # fmt: skip
+    latest = defaultdict[int, list[tuple[float, float]]](list)
+    start = next(starts, None)
+    for row in np.argsort(asked.at_s, kind="stable").tolist():
+        at_s, job = float(asked.at_s[row]), asked.job[row]
+        while start is not None and start[0] <= at_s:
+            _, like, ready_s, end_s = start
+            heappush(latest[like], (-ready_s, end_s))
+            start = next(starts, None)
+        running = latest[int(ground.like[job])]
+        while running and running[0][1] <= at_s:
+            heappop(running)
+        found[row] = bool(running) and -running[0][0] > side.ready_s[job]
+    return found
 
 
 def _is_behind(ground: _Ground, side: _Side, asked: _Asked) -> Bools:

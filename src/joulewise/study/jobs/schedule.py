@@ -41,12 +41,13 @@ from joulewise.study.kinds.deciders import Deciders
 from joulewise.study.kinds.kind import Kind
 from joulewise.study.kinds.switches import idle_switches
 from joulewise.study.searches.agreement import differs
-from joulewise.study.searches.bounds import PREEMPTIVE, TRIVIAL, of_bounds
+from joulewise.study.searches.bounds import PREEMPTIVE, PRICES, TRIVIAL, of_bounds
 from joulewise.study.spec.column import CLUSTERS, JOB_TRACES, JOBS, Column
 from joulewise.study.spec.parts import Part, Point, WorldParts
 from joulewise.study.spec.run import Run
 from joulewise.study.spec.source import Draw
-from joulewise.study.store.store import Store, Tables
+from joulewise.study.spec.trials import BLOCKS
+from joulewise.study.store.store import NO_BOUND, Store, Tables
 from joulewise.units import count, noun
 
 if TYPE_CHECKING:
@@ -77,7 +78,12 @@ _OF_LOGS = (
     "A log tells nothing of utility, so it is shown only where the study gives rules for it. Powers that are not "
     "logged come from rules as well (`joulewise list rules`). Waits and slowdowns are of the jobs themselves."
 )
-_OF_UTILITY, _OF_WAITS = ("possible_percent", "utility_percent"), ("median_wait_s", "p95_wait_s")
+_NO_RULES = (
+    "A log tells nothing of utility and power. The study gives no rules for them, so waits and busy cores come first, "
+    "and energies are by the powers of rules that come with the package (`joulewise list rules`), not by those of the "
+    "machine."
+)
+_OF_RULES, _OF_WAITS = ("possible_percent", "utility_percent", "energy_j"), ("median_wait_s", "p95_wait_s")
 _TABLES = (_CAPS, "supply.tariff", "system.outages")
 
 
@@ -100,12 +106,15 @@ class JobsKind(Kind):
 
     def bound(self, decision: Part, said: str) -> str:
         """Prices are others where jobs run in pieces."""
-        return PREEMPTIVE if said != TRIVIAL and decision.parameters.preempts else said
+        return PREEMPTIVE if said == PRICES and decision.parameters.preempts else said
+
+    def usual_bound(self, workloads: Iterable[Part]) -> str:
+        """None for utility that no rules of the study give."""
+        return super().usual_bound(workloads) if _is_worth_told(workloads) else NO_BOUND
 
     def shown(self, workloads: Iterable[Part] = ()) -> list[Column]:
-        """Of logs whose jobs no rules of the study give worth, how long they wait and how busy the clusters are."""
-        is_told = all(part.source != TRACE or part.parameters.rules is not None for part in workloads)
-        others = _OF_WAITS if is_told else _OF_UTILITY
+        """Of logs whose jobs no rules of the study give worth and power, how they wait and how busy clusters are."""
+        others = _OF_WAITS if _is_worth_told(workloads) else _OF_RULES
         return [column for column in super().shown(workloads) if column.name not in others]
 
     def build_world(self, parts: WorldParts, draw: Draw) -> Scene:
@@ -155,7 +164,9 @@ class JobsKind(Kind):
         n_jobs = self.task_counts(missing, folder)
         worlds = {run.world_key: run for run in missing}
         new = [worlds[key] for key, _ in store.unproven([(run.world_key, run.bound) for run in worlds.values()])]
-        bounds_s = sum(_bound_s(run.point.workload, n_jobs[run.key]) for run in new if run.bound != TRIVIAL)
+        bounds_s = sum(
+            _bound_s(run.point.workload, n_jobs[run.key]) for run in new if run.bound in (PRICES, PREEMPTIVE)
+        )
         reading_s = _READ_S * sum(n_jobs[run.key] for run in worlds.values())
         return bounds_s + reading_s + sum(_run_s(run.point, n_jobs[run.key], folder) for run in missing)
 
@@ -184,7 +195,7 @@ class JobsKind(Kind):
         broken = check_jobs(scene.world, outcome.allocation, scheduler)
         if broken:
             raise JoulewiseError(f"the allocation breaks {count(len(broken), 'rule')}; the first: {broken[0]}")
-        columns = columns_of(outcome, _bound(case))
+        columns = columns_of(outcome, _bound(case)) | _of_resamples(scene)
         return Outcome(columns, lambda: job_tables.tables(scene, outcome.allocation))
 
     def judge_bound(self, case: Case) -> Iterator[str]:
@@ -215,7 +226,7 @@ class JobsKind(Kind):
         if not is_log or runs[_RULES].count():
             yield from of_bounds(runs, "jobs")
         if is_log:
-            yield _OF_LOGS
+            yield _OF_LOGS if runs[_RULES].count() else _NO_RULES
             if any(runs[key].drop_nulls().len() for key in _TABLES if key in runs.columns):
                 yield (
                     "Tables with dates are held against the clock of the log. Hours and seconds without dates count "
@@ -230,6 +241,11 @@ class JobsKind(Kind):
                 f"Up to {count(most, 'job')} of a run had not started when the counted window ended; `joulewise check` "
                 "tells which of them no hours of the power cap allow."
             )
+
+
+def _is_worth_told(workloads: Iterable[Part]) -> bool:
+    """Whether all workloads tell what their jobs are worth and draw: logs do not, where no rules do."""
+    return all(part.source != TRACE or part.parameters.rules is not None for part in workloads)
 
 
 def _most(runs: pl.DataFrame, column: str) -> int:
@@ -294,6 +310,12 @@ def columns_of(outcome: JobOutcome, bound: float) -> dict[str, Any]:
     return {**measured, **yardsticks, **percent, **_of_mapping(outcome)}
 
 
+def _of_resamples(scene: Scene) -> dict[str, Any]:
+    """Of how many blocks a log consists that is resampled, which says how surely it tells anything."""
+    blocks = None if scene.trace is None else scene.trace.blocks
+    return {} if blocks is None else {BLOCKS: blocks.n_apart}
+
+
 def _of_mapping(outcome: JobOutcome) -> dict[str, Any]:
     n_events = outcome.n_mapping_events
     mean_s = outcome.mapping_s / n_events if n_events else math.nan
@@ -306,10 +328,12 @@ def _share(part: float, whole: float) -> float:
 
 
 def _bound(case: Case) -> float:
-    """The world's bound: stored if known, else found and stored for the other runs on it."""
+    """The world's bound: stored if known, else found and stored for the other runs on it; NaN where there is none."""
     from joulewise.optimise.jobs.bound import JobBound, job_bound
 
     run, store = case.run, case.store
+    if run.bound == NO_BOUND:
+        return math.nan
     proof = store.read_proof(run.world_key, run.bound, JobBound.from_json)
     if proof is None:
         kind: BoundKind = "trivial" if run.bound == TRIVIAL else "prices"
@@ -323,6 +347,8 @@ def _bounds(case: Case) -> Iterator[str]:
     from joulewise.check.jobs.prices import job_dual_value
     from joulewise.optimise.jobs.bound import JobBound, job_ceiling
 
+    if case.run.bound == NO_BOUND:
+        return
     proof, world = case.store.read_proof(case.run.world_key, case.run.bound, JobBound.from_json), case.world.world
     if proof is None:
         yield "bounds: the proof of the world's bound is missing"

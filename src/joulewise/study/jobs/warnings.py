@@ -13,12 +13,14 @@ from joulewise.study.jobs.sources import JOB_TABLE, TRACE
 from joulewise.study.jobs.worlds import Scene
 from joulewise.study.spec.parts import WorldParts
 from joulewise.study.spec.source import Draw
+from joulewise.study.spec.trials import FEWEST_BLOCKS, FEWEST_RESAMPLES
 from joulewise.units import count, duration, noun, power
 
 if TYPE_CHECKING:
     from joulewise.model.arrays import Bools, Counts, Floats
     from joulewise.model.jobs import JobWorld
     from joulewise.simulate.jobs.scheduler import Scheduler
+    from joulewise.worlds.jobs.resample import Blocks
 
 _NEVER = "such jobs never start"
 
@@ -111,7 +113,7 @@ def resamples_of_log(scene: Scene, trials: int) -> Iterator[Problem]:
     blocks = None if scene.trace is None else scene.trace.blocks
     if blocks is None:
         return
-    where, days = "workload.resample", count(blocks.n_days, "day")
+    where, days = "workload.resample", count(blocks.n_days, "whole day")
     n_places, n_begins = len(blocks.places), len(blocks.first_days)
     found = f"found blocks of {count(blocks.length, 'day')} in a log of {days}"
     if trials == 1:
@@ -121,11 +123,45 @@ def resamples_of_log(scene: Scene, trials: int) -> Iterator[Problem]:
     else:
         drawn = f"a resample is {count(n_places, 'block')}, each drawn from {n_begins:,} with replacement"
         yield Problem(where, found, drawn, "the first trial is the log itself")
+        yield from _uncertain_spread(blocks, trials - 1)
+    yield from _days_not_drawn(scene, blocks)
+
+
+def _uncertain_spread(blocks: Blocks, n_resamples: int) -> Iterator[Problem]:
+    """What makes intervals uncertain: few blocks, few resamples."""
+    if blocks.n_apart < FEWEST_BLOCKS:
+        found = f"found {count(blocks.n_apart, 'block')} that {noun(blocks.n_apart, 'fits', 'fit')} side by side"
+        allowed = (
+            f"how wide intervals of fewer than {FEWEST_BLOCKS} are is uncertain, and too little where days {_DEPEND}"
+        )
+        yield Problem("workload.resample", found, allowed, "replay a longer part of the log, or take shorter blocks")
+    if n_resamples < FEWEST_RESAMPLES:
+        found = f"found {count(n_resamples, 'resample')}"
+        allowed = f"the spread of fewer than {FEWEST_RESAMPLES} is not known well enough to say 95 %"
+        yield Problem("trials", found, f"{allowed}, so intervals are wider", "trials = 50 draws 49 resamples")
+
+
+def _days_not_drawn(scene: Scene, blocks: Blocks) -> Iterator[Problem]:
+    """Days of a log that no resample has, and days of resamples that are as empty as the end of a span."""
+    from joulewise.model.supply import DAY_S
+
+    where = "workload.resample"
     if blocks.n_left_out:
         left = f"found {count(blocks.n_left_out, 'day')} at the end of the log that no block of whole weeks reaches"
         yield Problem(where, left, "such blocks begin every seventh day, so weekdays keep their places", _WHOLE_WEEKS)
+    if blocks.tail_s >= _LEAST_TAIL_S:
+        left = f"found a last day of {duration(blocks.tail_s)}"
+        yield Problem(where, left, "blocks are of whole days, so it is in the first trial alone", _WHOLE_DAY)
+    empty_s = blocks.length_s - float(scene.world.jobs.work.arrival_s[-1] - scene.world.jobs.work.arrival_s[0])
+    if empty_s >= DAY_S:
+        found = f"found a span that ends {duration(empty_s)} after its last job"
+        yield Problem("workload.span", found, "resamples have such days without jobs as well", _SHORTER_SPAN)
 
 
+_DEPEND = "depend on each other for longer than a block"
+_LEAST_TAIL_S = 60.0
+_WHOLE_DAY = "if the log is known to be whole until the end of that day, a span of so many days says so"
+_SHORTER_SPAN = "shorten it, unless nobody submitted then"
 _WHOLE_WEEKS = "give a span of whole weeks, or blocks of other lengths"
 _ENOUGH = "such jobs are replayed as if there were enough of everything else"
 _INSTEAD = {

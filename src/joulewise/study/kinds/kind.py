@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from joulewise.errors import Problem, attempt, raise_if_any
 from joulewise.study.kinds.case import Candidates, Case, Outcome
+from joulewise.study.searches.bounds import PRICES
 from joulewise.study.searches.methods import Method
 from joulewise.study.spec.column import FIRST_COLUMNS, LAST_COLUMNS, Column
 from joulewise.study.spec.parts import Part, WorldParts
@@ -177,8 +178,12 @@ class Kind(ABC):
         return False
 
     def bound(self, decision: Part, said: str) -> str:  # noqa: ARG002 - some have none for some decisions
-        """How the bound of a world is proven for what decides there, given what the heading says."""
+        """How the bound of a world is proven for what decides there, given how that of the study is."""
         return said
+
+    def usual_bound(self, workloads: Iterable[Part]) -> str:  # noqa: ARG002 - some have none for some workloads
+        """How the bounds of a study with these workloads are proven where its heading does not say."""
+        return PRICES
 
     def identity_of(self, name: str) -> str | None:  # noqa: ARG002 - for those who take such code
         """What stands in keys for a name that is installed code; None where it is none."""

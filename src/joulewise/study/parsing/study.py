@@ -61,10 +61,11 @@ class Heading:
             "help": "runs whose detail tables are stored: the first trial of each point, all that judge, or none"
         },
     )
-    bound: BoundKind = field(
-        default="prices",
+    bound: BoundKind | None = field(
+        default=None,
         metadata={
-            "help": "how utility is bounded over time, once per world: prices (tight, a second or two), or trivial"
+            "help": "how utility is bounded over time, once per world: prices (tight, a second or two), or trivial. "
+            "Left out: prices, but no bound where logs are replayed without rules, as they tell of no utility"
         },
     )
 
@@ -113,6 +114,11 @@ class Study(Visible, looks="studies"):
     def resamples(self) -> bool:
         """Whether trials are resamples of one sample, of which more tell no more surely what it shows."""
         return any(map(self.kind.resamples, self.workloads))
+
+    @cached_property
+    def bound(self) -> str:
+        """How utility is bounded: as its heading says, or as is usual for its workloads."""
+        return self.heading.bound or self.kind.usual_bound(self.workloads)
 
     @property
     def grows(self) -> bool:

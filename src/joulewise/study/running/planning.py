@@ -174,7 +174,7 @@ class Plan(Sequence[Run]):
     def _way(self, decision: Part) -> _Way:
         kind, found = self.study.kind, self.fingerprints
         text = found.of_part(kind.settled(decision, self.has_gpu))
-        return _Way(text, kind.bound(decision, self.study.heading.bound), found.of_files((decision,)))
+        return _Way(text, kind.bound(decision, self.study.bound), found.of_files((decision,)))
 
     def _each(self, name: str, made: Callable[[Any], Item]) -> _Distinct[Item]:
         """What is made of this section of points, once for those that share it."""

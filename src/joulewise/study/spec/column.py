@@ -120,9 +120,9 @@ FIRST_COLUMNS = (
     label(
         RUNS, "bound",
         "how bounds are proven: of utility by prices, or trivially (each task alone), of what may be suspended by "
-        "preemptive-prices; of bags by the duals of an lp, of their sales by sales-prices; "
-        "of fronts of utility by prices at a drop_below, none for objectives of chance; of facilities by "
-        "facility-prices",
+        "preemptive-prices, none where logs are replayed without rules; of bags by the duals of an lp, of their sales "
+        "by sales-prices; of fronts of utility by prices at a drop_below, none for objectives of chance; of facilities "
+        "by facility-prices",
     ),
     label(RUNS, "status", "done or failed"),
     label(RUNS, "error", "why the run failed, null if it did not"),

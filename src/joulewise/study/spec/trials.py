@@ -18,6 +18,10 @@ FIRST_TUNING = MOST_TRIALS
 """Trials that tune are numbered from here on: however many there are that judge, they are others."""
 STAGE, TUNE, JUDGE = "stage", "tune", "judge"
 """What trials are for: a column of runs, and what it holds."""
+SAMPLE, BLOCKS = 0, "log_blocks"
+"""Where trials are resamples of a log, the one that is the log, and the column of runs with how many blocks it has."""
+FEWEST_BLOCKS, FEWEST_RESAMPLES = 10, 20
+"""With fewer, how wide intervals are hangs on the few days of the log, or on which resamples were drawn."""
 UNTIL = r"^\s*until\s+(-?\d+(?:\.\d+)?)\s*%(?:\s*,?\s*at\s+most\s+(\d[\d_,]*))?\s*$"
 """What the text of trials that stop by themselves looks like."""
 EXAMPLE = "until 0.5 %, at most 210"

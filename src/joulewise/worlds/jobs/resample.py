@@ -3,10 +3,14 @@
 Blocks may overlap and never go round the end of the log (the moving blocks of Künsch 1989), so a block is always days
 that followed each other, and one block of all days is the log itself. They are moved by whole days, so hours of the day
 keep their places; blocks of whole weeks begin on the weekday that they come to, so weekdays do as well.
+
+All days of which blocks are made are whole. Where a log ends within a day, that part of a day is in no block, as it
+would be a day with too few jobs. Resamples are as long as the log all the same: their last block is cut where it ends.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -19,37 +23,52 @@ from joulewise.units import count
 from joulewise.worlds.jobs.trace_jobs import TraceJobs
 
 _WEEK_DAYS = 7
+_SHORTER = (
+    "shorten the blocks, or replay more of the log; a day at its end that is known to be whole counts where `span` "
+    "says so"
+)
 LOGGED_TRIAL = 0
 """The trial that is the log itself: what is kept of it, and drawn, happened as it is shown."""
 
 
 class Blocks(NamedTuple):
-    """The blocks of a log: its days, how many of them a block has, and on which of them a block may begin."""
+    """The blocks of a log of this length: its whole days, how many a block has, and on which of them one may begin."""
 
+    length_s: float
     n_days: int
     length: int
     first_days: range
 
     @staticmethod
-    def of(submit_s: Floats, block_s: float) -> Blocks:
-        """The blocks of this length of jobs submitted at these instants; InputError where the log is shorter."""
-        n_days, length = int(submit_s[-1] // DAY_S) + 1, int(block_s // DAY_S)
+    def of(length_s: float, block_s: float) -> Blocks:
+        """The blocks of this length of a log of that one; InputError where it has fewer whole days."""
+        n_days, length = int(length_s // DAY_S), int(block_s // DAY_S)
         if length > n_days:
-            allowed = f"must not be longer than the part of the log that is replayed, {count(n_days, 'day')}"
-            advice = "shorten the blocks, or replay more of the log"
-            raise InputError(Problem("workload.resample", f"found blocks of {count(length, 'day')}", allowed, advice))
+            days = count(n_days, "whole day")
+            allowed = f"must not be longer than the part of the log that is replayed, which has {days}"
+            raise InputError(Problem("workload.resample", f"found blocks of {count(length, 'day')}", allowed, _SHORTER))
         step = 1 if length % _WEEK_DAYS else _WEEK_DAYS
-        return Blocks(n_days, length, range(0, n_days - length + 1, step))
+        return Blocks(length_s, n_days, length, range(0, n_days - length + 1, step))
 
     @property
     def places(self) -> range:
         """The days of a resample on which its blocks begin; the last block may be cut."""
-        return range(0, self.n_days, self.length)
+        return range(0, math.ceil(self.length_s / DAY_S), self.length)
+
+    @property
+    def n_apart(self) -> int:
+        """How many blocks fit side by side into the days that are drawn: so many parts of the log are told apart."""
+        return (self.n_days - self.n_left_out) // self.length
 
     @property
     def n_left_out(self) -> int:
-        """How many days at the end of the log no block reaches, as they are no whole week."""
+        """How many whole days at the end of the log no block reaches, as they are no whole week."""
         return self.n_days - self.first_days[-1] - self.length
+
+    @property
+    def tail_s(self) -> float:
+        """How long the part of a day is with which the log ends."""
+        return self.length_s - DAY_S * self.n_days
 
     def drawn(self, seed: int, trial: int) -> Counts:
         """The day of the log on which each block of a resample begins; other trials draw others."""
@@ -62,10 +81,10 @@ class Blocks(NamedTuple):
         A job may be there several times, so jobs are named by their blocks as well: `17@3` is job 17 in the third. One
         that follows a job of no or another block follows none that is there. InputError where no job is left.
         """
-        ends = [*self.places[1:], self.n_days]
+        ends_s = [*(DAY_S * place for place in self.places[1:]), self.length_s]
         of_block = [
-            _rows(jobs.submit_s, int(first), int(first) + end - place)
-            for first, place, end in zip(begins, self.places, ends, strict=True)
+            _rows(jobs.submit_s, DAY_S * float(first), end_s - DAY_S * place)
+            for first, place, end_s in zip(begins, self.places, ends_s, strict=True)
         ]
         rows = np.concatenate(of_block)
         if not rows.size:
@@ -76,6 +95,6 @@ class Blocks(NamedTuple):
         return jobs.moved(rows, later_s, block + 1)
 
 
-def _rows(submit_s: Floats, first: int, end: int) -> Counts:
-    """The jobs submitted on the days from the first to the one before the end."""
-    return np.arange(*np.searchsorted(submit_s, (DAY_S * first, DAY_S * end)))
+def _rows(submit_s: Floats, first_s: float, length_s: float) -> Counts:
+    """The jobs submitted from an instant on, before so much time has passed."""
+    return np.arange(*np.searchsorted(submit_s, (first_s, first_s + length_s)))

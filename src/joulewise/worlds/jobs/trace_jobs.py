@@ -125,7 +125,10 @@ class TraceFinding(NamedTuple):
 
 
 class TraceJobs(NamedTuple):
-    """Jobs that can be replayed, in order of submission, from instant 0 on; `log` has all that the log says of them."""
+    """Jobs that can be replayed, in order of submission, from instant 0 on; `log` has all that the log says of them.
+
+    They are of a part of the log that lasts until instant `end_s`: to the end of the span, or to its last submission.
+    """
 
     submit_s: Floats
     run_s: Floats
@@ -133,6 +136,7 @@ class TraceJobs(NamedTuple):
     planned_s: Floats
     cores: Counts
     log: pl.DataFrame
+    end_s: float
 
     @property
     def logged_requests_s(self) -> Floats:
@@ -150,7 +154,7 @@ class TraceJobs(NamedTuple):
             submit_s=pl.col("submit_s") + pl.Series(later_s).cast(pl.Int64),
         )
         times = (self.run_s[rows], self.requested_s[rows], self.planned_s[rows])
-        return TraceJobs(self.submit_s[rows] + later_s, *times, self.cores[rows], log)
+        return TraceJobs(self.submit_s[rows] + later_s, *times, self.cores[rows], log, self.end_s)
 
 
 def convention_problems(p: TraceConventions) -> Iterator[Problem]:
@@ -183,7 +187,8 @@ def findings_of_reading(table: TraceTable) -> list[TraceFinding]:
 def jobs_to_replay(table: TraceTable, p: TraceConventions) -> tuple[TraceJobs | None, list[TraceFinding]]:
     """The jobs that can be replayed, None if there are none, and what was missing or odd in the others."""
     findings = list[TraceFinding]()
-    log = _in_span(_with_arrival(table.jobs, p, findings), p)
+    arrivals = _with_arrival(table.jobs, p, findings)
+    log = _in_span(arrivals, p)
     log = _with_run_time(log, p, findings)
     log = _with_processors(log, processors_of(table.about, p), findings)
     log = _with_request(log, p, findings)
@@ -198,7 +203,8 @@ def jobs_to_replay(table: TraceTable, p: TraceConventions) -> tuple[TraceJobs | 
         _note(findings, key, counts[key], reason, done, "lost")
     requested_s = run_s + np.where(run_s < requested_s, p.requested_scale, 1.0) * (requested_s - run_s)
     planned_s = planned_times(log, run_s, requested_s, p)
-    jobs = TraceJobs(submit_s - submit_s[0], run_s, requested_s, planned_s, log["needed"].to_numpy(), log)
+    end_s = _end_s(arrivals["submit_s"], p) - submit_s[0]
+    jobs = TraceJobs(submit_s - submit_s[0], run_s, requested_s, planned_s, log["needed"].to_numpy(), log, end_s)
     return jobs, findings
 
 
@@ -329,6 +335,12 @@ def _in_span(jobs: pl.DataFrame, p: TraceConventions) -> pl.DataFrame:
         return jobs
     since = pl.col("submit_s") - pl.col("submit_s").min() - p.from_s
     return jobs.filter((since >= 0) & ((since < p.span_s) if p.span_s is not None else pl.lit(True)))
+
+
+def _end_s(submit_s: pl.Series, p: TraceConventions) -> float:
+    """When the part of a log that is replayed ends: with the span, or with the last submission, be it of any job."""
+    first_s, last_s = (float(at_s) for at_s in (submit_s.min(), submit_s.max()))  # type: ignore[arg-type]
+    return last_s if p.span_s is None else first_s + p.from_s + p.span_s
 
 
 def _with_run_time(log: pl.DataFrame, p: TraceConventions, findings: list[TraceFinding]) -> pl.DataFrame:

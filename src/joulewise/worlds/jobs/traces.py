@@ -100,7 +100,8 @@ class Trace(NamedTuple):
 
     Of a site it has that as well. What the log tells of waits and runs counts from when jobs come, by the conventions;
     a wait that is not known is NaN. Where jobs come before they could start, `logged_eligible_s` is how long before.
-    `blocks` are those of which resamples of the log are made, where there are any.
+    `blocks` are those of which resamples of the log are made, where there are any; of such, jobs never happened as a
+    resample has them.
     """
 
     system: ClusterSystem
@@ -116,6 +117,7 @@ class Trace(NamedTuple):
     logged_eligible_s: Floats
     site: Site | None = None
     blocks: Blocks | None = None
+    is_resample: bool = False
 
 
 def read_trace(
@@ -153,8 +155,9 @@ def load_trace(
     if jobs is None:
         raise _nothing_left(p, findings + more)
     clock = clock_of_log(table.about, jobs.log["submit_s"][0], zone)
-    blocks = None if p.resample_s is None else Blocks.of(jobs.submit_s, p.resample_s)
-    if blocks is not None and trial != LOGGED_TRIAL:
+    blocks = None if p.resample_s is None else Blocks.of(jobs.end_s, p.resample_s)
+    is_resample = blocks is not None and trial != LOGGED_TRIAL
+    if blocks is not None and is_resample:
         jobs = blocks.resampled(jobs, blocks.drawn(seed, trial))
     if system is not None:
         raise_if_any(_spare(p))
@@ -181,7 +184,7 @@ def load_trace(
     made = Jobs(_work(ruled, p), after, think_s, labels_of(jobs.log), demands)
     replayed = ClusterSystem(clusters, types)
     told = (jobs.log["job_id"], jobs.requested_s, jobs.cores, table.about, tuple(findings), clock)
-    return Trace(replayed, made, *told, *_logged(jobs, p), site, blocks)
+    return Trace(replayed, made, *told, *_logged(jobs, p), site, blocks, is_resample)
 
 
 def _logged(jobs: TraceJobs, p: TraceParameters) -> tuple[Floats, Floats, Floats]:

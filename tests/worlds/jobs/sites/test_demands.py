@@ -69,7 +69,7 @@ def make(
     cores = np.array([row["requested_cores" if processors == "requested" else "cores"] for row in rows])
     findings: list[TraceFinding] = []
     site = site_of(tables)
-    made = TraceJobs(np.zeros(len(rows)), times, times, times, cores, log)
+    made = TraceJobs(np.zeros(len(rows)), times, times, times, cores, log, 0.0)
     return Made(site, demands_on(tables, site, made, processors, findings), findings)
 
 

@@ -49,7 +49,7 @@ def made(
     log, times = frame_of(columns, len(rows)), np.full(len(rows), 600.0)
     cores = np.array([row["cores"] for row in rows])
     findings: list[TraceFinding] = []
-    jobs_of_log = TraceJobs(np.zeros(len(rows)), times, times, times, cores, log)
+    jobs_of_log = TraceJobs(np.zeros(len(rows)), times, times, times, cores, log, 0.0)
     found = demands_on(tables, site_of(tables), jobs_of_log, "allocated", findings).priorities
     assert found is not None
     return found, {finding.key.partition(": ")[2]: finding.n for finding in findings}
