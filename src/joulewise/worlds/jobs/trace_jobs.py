@@ -15,7 +15,8 @@ import polars as pl
 
 from joulewise.errors import Problem, as_written
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
-from joulewise.model.jobs import NO_JOB, Label
+from joulewise.model.conditions import NO_JOB
+from joulewise.model.jobs import Label
 from joulewise.worlds.jobs.logs import READING, LogAbout, Part
 from joulewise.worlds.jobs.trace_files import TraceTable
 from joulewise.worlds.parameters import broken_rules, explained
