@@ -203,7 +203,8 @@ def test_a_job_that_starts_at_another_instant_is_found_where_there_is_no_room(
 ) -> None:
     allocation, _ = simulated(world)
     job = data.draw(st.sampled_from(np.flatnonzero(allocation.used).tolist()))
-    followers = [] if world.jobs.after is None else np.flatnonzero(world.jobs.after == job).tolist()
+    conditions = world.jobs.conditions
+    followers = [] if conditions is None else conditions.job[conditions.on == job].tolist()
     assume(not followers)  # their instants would be wrong too
     start_s, end_s = allocation.start_s.copy(), allocation.end_s.copy()
     start_s[job] = allocation.ready_s[job] + data.draw(st.integers(0, 30))

@@ -17,11 +17,11 @@ from joulewise.model.passes import Passes
 from joulewise.model.site import ANY_NUMBER, Demands, Places, Site, no_limits
 from joulewise.policies.jobs.policy import ALL_JOBS
 from joulewise.policies.jobs.table import JOB_POLICIES
-from joulewise.simulate.jobs.arrays import seen_times
+from joulewise.simulate.jobs.arrays import killed, seen_times
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Overrun, Scheduler
 from tests.strategies.job_worlds import trace_world
-from tests.strategies.random_sites import N_CORES, ranked_worlds, site_worlds
+from tests.strategies.random_sites import N_CORES, ranked_worlds, site_worlds, waiting_worlds
 from tests.twins.jobs.shares import SharesTwin
 from tests.twins.jobs.sites import SiteTwin
 
@@ -43,6 +43,8 @@ def twin_of(world: JobWorld, scheduler: Scheduler) -> SiteTwin:
     if passes is not None and not scheduler.policy.backfills:
         passes = replace(passes, interval_s=math.inf)
     twin = SiteTwin(world, plans_s, runs_s, ahead, scheduler.policy.backfills, passes)
+    is_over = killed(world, scheduler)
+    twin.killed = {i for i in range(world.n_jobs) if fits[i] and is_over[world.types.first[i]]}
     cores = [float(world.types.nodes[world.types.first[i]]) if fits[i] else 0.0 for i in range(world.n_jobs)]
     order = scheduler.order
     if order is not None and order.priority is not None:
@@ -59,6 +61,14 @@ def twin_of(world: JobWorld, scheduler: Scheduler) -> SiteTwin:
 @pytest.mark.parametrize("overrun", ["raise", "kill", "unaware"])
 @given(world=site_worlds(overruns=True), name=st.sampled_from(NAMES), ahead=st.sampled_from((None, 0, 2)))
 def test_starts_and_places_are_those_of_the_plain_twin(
+    overrun: Overrun, world: JobWorld, name: str, ahead: int | None
+) -> None:
+    assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], overrun=overrun, reservations_for=ahead))
+
+
+@pytest.mark.parametrize("overrun", ["raise", "kill"])
+@given(world=waiting_worlds(site_worlds(overruns=True)), name=st.sampled_from(NAMES), ahead=st.sampled_from((None, 2)))
+def test_jobs_that_wait_start_as_in_the_plain_twin(
     overrun: Overrun, world: JobWorld, name: str, ahead: int | None
 ) -> None:
     assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], overrun=overrun, reservations_for=ahead))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from joulewise.model.conditions import Kind
 from joulewise.model.jobs import JobWorld
 from joulewise.model.passes import Passes
 from joulewise.model.site import ANY_NUMBER, Demands, Site
@@ -42,7 +43,9 @@ class SiteTwin:
     held: list[Stay] = field(default_factory=list)
     waiting: list[int] = field(default_factory=list)
     done: dict[int, Stay] = field(default_factory=dict)
+    ended: dict[int, float] = field(default_factory=dict)
     ready_s: dict[int, float] = field(default_factory=dict)
+    killed: set[int] = field(default_factory=set)
     closed: set[int] = field(default_factory=set)
 
     @property
@@ -202,7 +205,18 @@ class SiteTwin:
         return sum(have * (2**32 // max(all_, 1)) for have, all_ in zip(free, self.all_of(place), strict=True))
 
     def hold(self, job: int, now_s: float) -> None:
-        """Hold nodes for a job at the earliest of all instants at which something changes."""
+        """Hold nodes for a job at the earliest of all instants at which something changes and all its parts fit."""
+        parts, before = self.parts_of(job), list(self.held)
+        if len(parts) > 1:
+            for at_s in self.seen_instants(job, now_s):
+                for part in parts:
+                    chosen = self.choice(part, at_s, now_s, False)
+                    if chosen is not None:
+                        self.held.append(Stay(part, chosen, at_s, at_s + self.planned_s[part]))
+                if len(self.held) == len(before) + len(parts):
+                    return
+                self.held = list(before)
+            return
         for at_s in self.seen_instants(job, now_s):
             chosen = self.choice(job, at_s, now_s, False)
             if chosen is not None:
@@ -244,50 +258,98 @@ class SiteTwin:
             key=lambda job: (-tiers[self.demands.partition[self.class_of(job)]], -key[job], self.ready_s[job], job),
         )
         for looked, job in enumerate(order):
-            partition = int(self.demands.partition[self.class_of(job)])
-            if looked >= most or partition in blocked or not self.has_licences(job) or not self.is_within_limits(job):
+            parts = self.parts_of(job)
+            partition, *others = (int(self.demands.partition[self.class_of(part)]) for part in parts)
+            if looked >= most or blocked & {partition, *others} or not self.may_run(parts):
                 continue
-            chosen = self.choice(job, now_s, now_s, True)
-            if chosen is not None:
-                self.running.append(Stay(job, chosen, now_s, now_s + self.planned_s[job]))
-                self.done[job] = self.running[-1]
+            if self.start(parts, now_s):
                 self.waiting.remove(job)
                 continue
             if is_first or not self.backfills:
-                blocked.add(partition)
+                blocked |= {partition, *others}
             if self.passes is not None and partition in blocked:
                 self.closed |= set(np.flatnonzero(self.site.in_partition[partition]).tolist())
             elif n_held.get(partition, 0) < self.ahead:
                 n_held[partition] = n_held.get(partition, 0) + 1
                 self.hold(job, now_s)
 
+    def parts_of(self, job: int) -> list[int]:
+        """All that start with a job, itself among them."""
+        conditions = self.world.jobs.conditions
+        if conditions is None or conditions.together is None or conditions.together[job] < 0:
+            return [job]
+        return [int(part) for part in np.flatnonzero(conditions.together == conditions.together[job])]
+
+    def may_run(self, parts: list[int]) -> bool:
+        """Whether licences and limits are enough for parts as they come one after another."""
+        before = list(self.running)
+        may = True
+        for part in parts:
+            may &= self.has_licences(part) and self.is_within_limits(part)
+            self.running.append(Stay(part, {}, 0.0, 0.0))
+        self.running = before
+        return may
+
+    def start(self, parts: list[int], now_s: float) -> bool:
+        """Let all parts start, each beside those before it, or none."""
+        before = list(self.running)
+        for part in parts:
+            chosen = self.choice(part, now_s, now_s, True)
+            if chosen is None:
+                self.running = before
+                return False
+            self.running.append(Stay(part, chosen, now_s, now_s + self.planned_s[part]))
+        self.done |= {stay.job: stay for stay in self.running[len(before) :]}
+        return True
+
+    def ready_of(self, job: int) -> float:
+        """When a job is ready as far as is known now, by all that has started and ended; infinite before."""
+        conditions, at_s = self.world.jobs.conditions, float(self.world.jobs.work.arrival_s[job])
+        if conditions is None:
+            return at_s
+        if conditions.begin_s is not None:
+            at_s = max(at_s, float(conditions.begin_s[job]))
+        came_s = [
+            self.came_s(int(conditions.on[row]), int(conditions.kind[row])) + float(conditions.delay_s[row])
+            for row in np.flatnonzero(conditions.job == job)
+        ]
+        is_first = conditions.any_of is not None and conditions.any_of[job]
+        return max(at_s, (min if is_first else max)(came_s)) if came_s else at_s
+
+    def came_s(self, job: int, kind: int) -> float:
+        """When a job did what others wait for; infinite where it has not."""
+        conditions, end_s = self.world.jobs.conditions, self.ended.get(job, math.inf)
+        assert conditions is not None
+        is_bad = job in self.killed or (conditions.failed is not None and bool(conditions.failed[job]))
+        return {
+            Kind.STARTED: self.done[job].start_s if job in self.done else math.inf,
+            Kind.ENDED: end_s,
+            Kind.ENDED_WELL: math.inf if is_bad else end_s,
+            Kind.ENDED_BADLY: end_s if is_bad else math.inf,
+        }[Kind(kind)]
+
     def run(self) -> dict[int, Stay]:
         """Where and when each job starts."""
-        jobs = self.world.jobs
-        after = [-1] * jobs.n_jobs if jobs.after is None else [int(job) for job in jobs.after]
-        think_s = [0.0] * jobs.n_jobs if jobs.think_s is None else [float(value) for value in jobs.think_s]
         fits = self.demands.can_start(self.site)
         coming = {
-            job: float(jobs.work.arrival_s[job]) if after[job] < 0 else math.inf
-            for job in range(jobs.n_jobs)
-            if fits[job]
+            self.parts_of(job)[0] for job in range(self.world.n_jobs) if all(fits[part] for part in self.parts_of(job))
         }
         pass_s = math.inf
         while coming or self.running or pass_s < math.inf:
             ends = [stay.start_s + self.time_s[stay.job] for stay in self.running]
-            now_s = min([*coming.values(), *ends, pass_s])
+            ready = {job: max(self.ready_of(part) for part in self.parts_of(job)) for job in coming}
+            now_s = min([*ready.values(), *ends, pass_s])
             if now_s == math.inf:
                 break
             for stay, end_s in zip(list(self.running), ends, strict=True):
                 if end_s == now_s:
                     self.running.remove(stay)
-                    for job in coming:
-                        if after[job] == stay.job:
-                            coming[job] = max(float(jobs.work.arrival_s[job]), now_s + think_s[job])
-            for job in [job for job, at_s in coming.items() if at_s == now_s]:
+                    self.ended[stay.job] = now_s
+            ready = {job: max(self.ready_of(part) for part in self.parts_of(job)) for job in coming}
+            for job in [job for job, at_s in ready.items() if at_s == now_s]:
                 self.ready_s[job] = now_s
                 self.waiting.append(job)
-                del coming[job]
+                coming.remove(job)
             if self.passes is None:
                 self.look_through(now_s)
             else:
