@@ -82,7 +82,7 @@ PASSES = st.builds(
 
 
 @given(
-    world=site_worlds(is_roomy=True), passes=PASSES, name=st.sampled_from(NAMES), unit_s=st.sampled_from((1, 7, 20)),
+    world=site_worlds(is_roomy=True) | waiting_worlds(site_worlds(is_roomy=True), has_parts=False), passes=PASSES, name=st.sampled_from(NAMES), unit_s=st.sampled_from((1, 7, 20)),
     ahead=st.sampled_from((None, 1)),
 )  # fmt: skip
 def test_the_passes_of_slurm_are_those_of_the_plain_twin(
@@ -124,7 +124,7 @@ def assert_is_that_of_the_twin(world: JobWorld, scheduler: Scheduler) -> None:
     assert stays(allocation.places) == {job: dict(sorted(stay.at.items())) for job, stay in wanted.items()}
 
 
-@given(world=ranked_worlds(), ahead=st.sampled_from((None, 0, 2)))
+@given(world=ranked_worlds() | waiting_worlds(ranked_worlds()), ahead=st.sampled_from((None, 0, 2)))
 def test_starts_by_fair_shares_are_those_of_the_plain_twin(world: JobWorld, ahead: int | None) -> None:
     scheduler = Scheduler(JOB_POLICIES["multifactor"], reservations_for=ahead)
     allocation = simulate_jobs(world, scheduler).allocation

@@ -16,8 +16,8 @@ from joulewise.simulate.jobs import arrays as job_arrays
 from joulewise.simulate.jobs.scheduler import Scheduler
 
 
-def conditions_of(world: JobWorld, scheduler: Scheduler) -> layout.Conditions:
-    """What jobs wait for, of which nothing has come yet; jobs that are killed end badly."""
+def conditions_of(world: JobWorld, scheduler: Scheduler, fits: Bools) -> layout.Conditions:
+    """What jobs wait for, of which nothing has come yet: jobs that fit nowhere never will, those that are killed end badly."""
     n, told = world.n_jobs, world.jobs.conditions or _NONE
     order = np.argsort(told.on, kind="stable")
     rows = (told.job[order].astype(np.int64), told.kind[order].astype(np.int64), told.delay_s[order])
@@ -29,7 +29,7 @@ def conditions_of(world: JobWorld, scheduler: Scheduler) -> layout.Conditions:
         _flags(told.any_of, n),
         _not_before_s(world.jobs),
         _is_bad(world, scheduler, told),
-        np.zeros(n, np.bool_),
+        ~fits,
         part_of,
         first_part,
         part,

@@ -176,7 +176,7 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
             np.zeros(len(site.partitions), np.int64), np.zeros(len(site.partitions), np.bool_),
             site.in_partition.copy(), np.zeros(site.n_groups, np.bool_),
         ),
-        conditions_of(world, scheduler),
+        conditions_of(world, scheduler, _fits(world)),
         np.full(n, np.nan),
     )  # fmt: skip
 

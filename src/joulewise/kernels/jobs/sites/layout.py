@@ -252,7 +252,7 @@ class Conditions(NamedTuple):
 
     The rows of what waits for job i are from `first[i]` to `first[i + 1]`: of which `kind`, and that `job` is ready
     `delay_s` later, when `n_left` of its rows are still to come or, where it is `any_of`, with the first. It is not
-    ready before `ready_s`. Job i ends badly if it `is_bad`. What `has_come` once does not come again.
+    ready before `ready_s`. Job i ends badly if it `is_bad`. One that `has_come`, or fits nowhere, does not come.
 
     Job i is a part of job `part_of[i]`, -1 for none, of which parts start together: `part` has them, from `first_part`
     on, and `n_away` are not ready.
