@@ -13,8 +13,8 @@ from joulewise.units import count, duration, energy, power
 
 if TYPE_CHECKING:
     from joulewise.looks.look import Pictures
-    from joulewise.model.conditions import Conditions
     from joulewise.model.clusters import Clusters, ClusterSystem, JobTypes
+    from joulewise.model.conditions import Conditions
     from joulewise.model.jobs import JobAllocation, Jobs, JobWorld
     from joulewise.optimise.jobs.bound import JobBound
     from joulewise.simulate.jobs.run import JobOutcome

@@ -127,10 +127,10 @@ def cycles_of(conditions: Conditions, n_jobs: int) -> list[list[int]]:
         if (kept == left).all():
             break
         left = kept
-    return _rounds(conditions.job[left], conditions.on[left], job[left], on[left])
+    return _rounds(conditions.job[left], job[left], on[left])
 
 
-def _rounds(job: Ints, on: Ints, part: Counts, of: Counts) -> list[list[int]]:
+def _rounds(job: Ints, part: Counts, of: Counts) -> list[list[int]]:
     """One round through each of the rows that can be in one, as long as they share no jobs."""
     row_of = {int(number): row for row, number in enumerate(part.tolist())}
     seen: set[int] = set()

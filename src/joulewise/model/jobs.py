@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
@@ -13,7 +12,7 @@ import numpy as np
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.model.arrays import Bools, Codes, Floats, Ints, freeze_fields
 from joulewise.model.clusters import Clusters, JobTypes
-from joulewise.model.conditions import NO_JOB, Conditions, condition_problems
+from joulewise.model.conditions import Conditions, condition_problems
 from joulewise.model.site import Demands, Places, Site
 from joulewise.model.supply import NO_LIMITS, Supply
 from joulewise.model.workload import Workload
@@ -157,8 +156,8 @@ class JobAllocation(Visible, looks="jobs"):
 
     `start_s` and `end_s` are those of the last stretch of running, which completed the job or in which it was killed
     at its limit; `pieces` are all others. `ready_s` is when it could have started: its arrival, or later where
-    it had to wait for what its conditions say; infinite where that never came. A job that fits nowhere is IMPOSSIBLE. On a site,
-    `places` tells the nodes of each job.
+    it had to wait for what its conditions say; infinite where that never came. A job that fits nowhere is IMPOSSIBLE.
+    On a site, `places` tells the nodes of each job.
     """
 
     option: Ints

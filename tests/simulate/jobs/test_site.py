@@ -82,7 +82,8 @@ PASSES = st.builds(
 
 
 @given(
-    world=site_worlds(is_roomy=True) | waiting_worlds(site_worlds(is_roomy=True), has_parts=False), passes=PASSES, name=st.sampled_from(NAMES), unit_s=st.sampled_from((1, 7, 20)),
+    world=site_worlds(is_roomy=True) | waiting_worlds(site_worlds(is_roomy=True), has_parts=False),
+    passes=PASSES, name=st.sampled_from(NAMES), unit_s=st.sampled_from((1, 7, 20)),
     ahead=st.sampled_from((None, 1)),
 )  # fmt: skip
 def test_the_passes_of_slurm_are_those_of_the_plain_twin(

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from joulewise.model.conditions import Conditions
+import numpy as np
+
+from joulewise.model.conditions import NO_JOB, Conditions
 from joulewise.model.jobs import JobWorld
 from joulewise.policies.jobs.orders import WEIGHTS
 from joulewise.simulate.jobs.scheduler import Scheduler
@@ -52,7 +54,7 @@ class Twin:
         self.failed: list[Commitment] = []
         self.named = [NamedNodes(int(n)) for n in world.clusters.n_nodes]
         self.n_events, self.is_stuck, self.is_close = 0, False, False
-        conditions = world.jobs.conditions or Conditions.following(np.full(world.n_jobs, -1))
+        conditions = world.jobs.conditions or Conditions.following(np.full(world.n_jobs, NO_JOB, np.int32))
         self.after, self.think_s = (column.tolist() for column in conditions.one_before(world.n_jobs))
         self.ready_s = self._first_ready()
 

@@ -17,7 +17,7 @@ from joulewise.simulate.jobs.scheduler import Scheduler
 
 
 def conditions_of(world: JobWorld, scheduler: Scheduler, fits: Bools) -> layout.Conditions:
-    """What jobs wait for, of which nothing has come yet: jobs that fit nowhere never will, those that are killed end badly."""
+    """What jobs wait for, before anything has come; who fits nowhere never does, and who is killed ends badly."""
     n, told = world.n_jobs, world.jobs.conditions or _NONE
     order = np.argsort(told.on, kind="stable")
     rows = (told.job[order].astype(np.int64), told.kind[order].astype(np.int64), told.delay_s[order])
@@ -44,7 +44,8 @@ def later_of(world: JobWorld, fits: Bools) -> Timed:
     rows_of = np.bincount(told.job, minlength=world.n_jobs)
     comes = np.flatnonzero(fits & (rows_of == 0) & (begin_s > world.jobs.work.arrival_s))
     comes = comes[np.argsort(begin_s[comes], kind="stable")]
-    at_s, job = (np.empty(world.n_jobs + told.n_rows, dtype) for dtype in (np.float64, np.int64))
+    n_most = world.n_jobs + told.n_rows
+    at_s, job = np.empty(n_most), np.empty(n_most, np.int64)
     at_s[: comes.size], job[: comes.size] = begin_s[comes], comes
     return Timed(np.array([comes.size]), at_s, job)
 
@@ -74,7 +75,7 @@ def condition_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem
         yield Problem("jobs.conditions", found, allowed, _LEAVE_OUT)
     if scheduler.passes == "slurm" and told.together is not None:
         found, allowed = "found 'slurm' and jobs with parts", "parts start together where nodes are held at every event"
-        yield Problem("scheduler.passes", found, allowed, "leave it out, or dependencies = \"ignore\" in [workload]")
+        yield Problem("scheduler.passes", found, allowed, 'leave it out, or dependencies = "ignore" in [workload]')
 
 
 _LEAVE_OUT = 'give dependencies = "ignore" in [workload], or describe the site in [system]'
