@@ -18,7 +18,7 @@ from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Scheduler
 from tests.strategies.job_worlds import clusters_of, types_of, work_of
-from tests.strategies.random_sites import site_worlds
+from tests.strategies.random_sites import site_worlds, waiting_worlds
 
 EASY = Scheduler(JOB_POLICIES["easy"])
 
@@ -211,6 +211,40 @@ def test_a_job_that_starts_at_another_instant_is_found_where_there_is_no_room(
     end_s[job] += start_s[job] - allocation.start_s[job]
     moved = replace(allocation, start_s=start_s, end_s=end_s)
     assert (check_jobs(world, moved) == []) == is_held(world, moved)
+
+
+@given(world=waiting_worlds(SITE_WORLDS), data=st.data())
+def test_a_job_that_starts_before_what_it_waits_for_is_found(world: JobWorld, data: st.DataObject) -> None:
+    allocation, _ = simulated(world)
+    late = np.flatnonzero(allocation.used & (allocation.ready_s > world.jobs.work.arrival_s)).tolist()
+    assume(late)
+    job = data.draw(st.sampled_from(late))
+    ready_s, start_s, end_s = allocation.ready_s.copy(), allocation.start_s.copy(), allocation.end_s.copy()
+    start_s[job] = data.draw(st.integers(0, int(ready_s[job]) - 1))
+    end_s[job] += start_s[job] - allocation.start_s[job]
+    moved = replace(allocation, start_s=start_s, end_s=end_s)
+    assert any(f"job {job}: start_s: found" in line for line in check_jobs(world, moved))
+    ready_s[job] = start_s[job]
+    lied = check_jobs(world, replace(moved, ready_s=ready_s))
+    assert any(line.startswith(f"job {job}: ready_s: found") for line in lied)
+
+
+@given(world=waiting_worlds(SITE_WORLDS), data=st.data())
+def test_parts_that_start_apart_are_found(world: JobWorld, data: st.DataObject) -> None:
+    allocation, _ = simulated(world)
+    together = None if world.jobs.conditions is None else world.jobs.conditions.together
+    assume(together is not None)
+    assert together is not None
+    of_several = np.bincount(together[allocation.used] + 1, minlength=2)[together + 1] > 1
+    parts = np.flatnonzero(allocation.used & (together >= 0) & of_several).tolist()
+    assume(parts)
+    job = data.draw(st.sampled_from(parts))
+    start_s, end_s = allocation.start_s.copy(), allocation.end_s.copy()
+    later_s = data.draw(st.integers(1, 9))
+    start_s[job] += later_s
+    end_s[job] += later_s
+    moved = check_jobs(world, replace(allocation, start_s=start_s, end_s=end_s))
+    assert any("of which it is a part" in line for line in moved)
 
 
 @given(world=SITE_WORLDS, data=st.data())

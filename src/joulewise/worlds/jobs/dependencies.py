@@ -60,6 +60,10 @@ def _part(part: str, text: str) -> list[Dependency]:
     word, *jobs = part.split(":")
     if word == SINGLETON and not jobs:
         return [Dependency(SINGLETON)]
+    if word == SINGLETON:
+        raise OddDependencyError(
+            f"found {part!r}", f"must be {SINGLETON} alone: it is for all jobs of one name and user"
+        )
     if word not in KINDS:
         raise OddDependencyError(f"found {word!r} in {text!r}", f"must be of {_KNOWN}")
     matches = [_JOB.fullmatch(job) for job in jobs]
