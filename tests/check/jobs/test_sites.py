@@ -235,7 +235,7 @@ def test_parts_that_start_apart_are_found(world: JobWorld, data: st.DataObject) 
     together = None if world.jobs.conditions is None else world.jobs.conditions.together
     assume(together is not None)
     assert together is not None
-    of_several = np.bincount(together[allocation.used] + 1, minlength=2)[together + 1] > 1
+    of_several = np.bincount(together[allocation.used] + 1, minlength=10)[together + 1] > 1
     parts = np.flatnonzero(allocation.used & (together >= 0) & of_several).tolist()
     assume(parts)
     job = data.draw(st.sampled_from(parts))

@@ -1,4 +1,4 @@
-"""What jobs of a log wait for: dependencies as Slurm writes them, begin times, limits of arrays, parts; and bad ones."""
+"""What jobs of a log wait for: dependencies as Slurm writes them, begin times, limits of arrays, parts."""
 
 from __future__ import annotations
 
