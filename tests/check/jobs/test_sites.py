@@ -12,6 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from joulewise.check.jobs.allocation import check_jobs
+from joulewise.model.conditions import Conditions
 from joulewise.model.jobs import Fate, JobAllocation, Jobs, JobWorld
 from joulewise.model.site import Demands, Limits, Places, Site
 from joulewise.policies.jobs.table import JOB_POLICIES
@@ -229,22 +230,16 @@ def test_a_job_that_starts_before_what_it_waits_for_is_found(world: JobWorld, da
     assert any(line.startswith(f"job {job}: ready_s: found") for line in lied)
 
 
-@given(world=waiting_worlds(SITE_WORLDS), data=st.data())
-def test_parts_that_start_apart_are_found(world: JobWorld, data: st.DataObject) -> None:
-    allocation, _ = simulated(world)
-    together = None if world.jobs.conditions is None else world.jobs.conditions.together
-    assume(together is not None)
-    assert together is not None
-    of_several = np.bincount(together[allocation.used] + 1, minlength=10)[together + 1] > 1
-    parts = np.flatnonzero(allocation.used & (together >= 0) & of_several).tolist()
-    assume(parts)
-    job = data.draw(st.sampled_from(parts))
-    start_s, end_s = allocation.start_s.copy(), allocation.end_s.copy()
-    later_s = data.draw(st.integers(1, 9))
-    start_s[job] += later_s
-    end_s[job] += later_s
-    moved = check_jobs(world, replace(allocation, start_s=start_s, end_s=end_s))
-    assert any("of which it is a part" in line for line in moved)
+def test_parts_that_start_apart_are_found() -> None:
+    none = np.empty(0, np.int32)
+    together = Conditions(none, none, none.astype(np.int8), none.astype(float), together=np.array([-1, 4, 4, 7, 7, 7]))
+    world = small_world()
+    world = replace(world, jobs=replace(world.jobs, conditions=together))
+    why = "(with job 3, of which it is a part)"
+    assert check_jobs(world, allocated()) == [f"job 5: start_s: found 10.0; expected 0.0 {why}"]
+    assert any(
+        "job 2: start_s" in line for line in check_jobs(world, allocated(start_s=(0.0, 0.0, 2.0, 1.0, 1.0, 1.0)))
+    )
 
 
 @given(world=SITE_WORLDS, data=st.data())
