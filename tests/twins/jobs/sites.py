@@ -206,16 +206,8 @@ class SiteTwin:
 
     def hold(self, job: int, now_s: float) -> None:
         """Hold nodes for a job at the earliest of all instants at which something changes and all its parts fit."""
-        parts, before = self.parts_of(job), list(self.held)
-        if len(parts) > 1:
-            for at_s in self.seen_instants(job, now_s):
-                for part in parts:
-                    chosen = self.choice(part, at_s, now_s, False)
-                    if chosen is not None:
-                        self.held.append(Stay(part, chosen, at_s, at_s + self.planned_s[part]))
-                if len(self.held) == len(before) + len(parts):
-                    return
-                self.held = list(before)
+        if len(self.parts_of(job)) > 1:
+            self.hold_parts(self.parts_of(job), now_s)
             return
         for at_s in self.seen_instants(job, now_s):
             chosen = self.choice(job, at_s, now_s, False)
@@ -227,6 +219,23 @@ class SiteTwin:
                     self.held.append(Stay(job, chosen, self.rounded(at_s), self.rounded(until_s)))
                 return
         raise AssertionError(f"job {job} fits at no instant")
+
+    def hold_parts(self, parts: list[int], now_s: float) -> None:
+        """Hold nodes for parts at the earliest instant at which something changes and each fits beside the others."""
+        before = list(self.held)
+        window_s = math.inf if self.passes is None else self.passes.window_s
+        instants = {max(stay.end_s, now_s) for stay in self.running}
+        instants |= {now_s} | {at for stay in self.held for at in (stay.start_s, stay.end_s) if at > now_s}
+        for at_s in sorted(instants):
+            for part in parts:
+                chosen = self.choice(part, at_s, now_s, False)
+                if chosen is not None:
+                    times_s = (at_s, at_s + self.planned_s[part])
+                    start_s, end_s = times_s if self.passes is None else map(self.rounded, times_s)
+                    self.held.append(Stay(part, chosen, start_s, end_s))
+            if len(self.held) == len(before) + len(parts) and at_s <= now_s + window_s:
+                return
+            self.held = list(before)
 
     def has_licences(self, job: int) -> bool:
         used = sum((self.demands.licences[self.class_of(stay.job)] for stay in self.running), 0)
@@ -260,7 +269,7 @@ class SiteTwin:
         for looked, job in enumerate(order):
             parts = self.parts_of(job)
             partition, *others = (int(self.demands.partition[self.class_of(part)]) for part in parts)
-            if looked >= most or blocked & {partition, *others} or not self.may_run(parts):
+            if looked >= most or blocked & {partition, *others} or not self.may_run(parts) or (is_first and others):
                 continue
             if self.start(parts, now_s):
                 self.waiting.remove(job)

@@ -73,11 +73,12 @@ def condition_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem
         found = "found more than that jobs wait for one earlier job to have ended"
         allowed = "begin times, other dependencies and parts that start together are kept on sites alone"
         yield Problem("jobs.conditions", found, allowed, _LEAVE_OUT)
-    if scheduler.passes == "slurm" and told.together is not None:
-        found, allowed = "found 'slurm' and jobs with parts", "parts start together where nodes are held at every event"
-        yield Problem("scheduler.passes", found, allowed, 'leave it out, or dependencies = "ignore" in [workload]')
+    if scheduler.passes == "slurm" and told.together is not None and not scheduler.policy.backfills:
+        found = f"found {scheduler.policy.name!r} with Slurm's passes and jobs with parts"
+        yield Problem("scheduler.policy", found, "Slurm starts parts together by backfilling alone", _BACKFILL)
 
 
+_BACKFILL = 'take "easy", or give dependencies = "ignore" in [workload]'
 _LEAVE_OUT = 'give dependencies = "ignore" in [workload], or describe the site in [system]'
 _NO_INTS = np.empty(0, np.int32)
 _NONE = Conditions(_NO_INTS, _NO_INTS, np.empty(0, np.int8), np.empty(0))
@@ -102,7 +103,8 @@ def _parts(told: Conditions, n: int) -> tuple[Counts, Counts, Counts]:
     part_of = np.full(n, NOWHERE, np.int64)
     if told.together is None:
         return part_of, np.zeros(1, np.int64), np.empty(0, np.int64)
-    part = np.flatnonzero(told.together != ALONE)
+    _, number, n_parts = np.unique(told.together, return_inverse=True, return_counts=True)
+    part = np.flatnonzero((told.together != ALONE) & (n_parts[number] > 1))
     numbers, part_of[part] = np.unique(told.together[part], return_inverse=True)
     return part_of, _first(part_of[part], numbers.size), part[np.argsort(part_of[part], kind="stable")]
 

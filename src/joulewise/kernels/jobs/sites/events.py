@@ -231,6 +231,12 @@ def _may_parts(run, c):
 
 
 @inlined
+def _is_for_backfill(run, i):
+    """Whether a job has parts, which Slurm's first pass does not look at."""
+    return run.rules.in_passes and run.conditions.part_of[i] != NOWHERE
+
+
+@inlined
 def _may_start(run, i, p):
     """Whether the partition of a job goes on, and licences and limits allow the job."""
     c = run.conditions.part_of[i]
@@ -271,7 +277,7 @@ def _look_through(run, begin, n_most, backfills, now_s):
         i = waiting.job[at]
         p = run.asks.partition[run.asks.of_job[i]]
         n_looked += 1
-        if n_looked <= n_most and _may_start(run, i, p):
+        if n_looked <= n_most and (backfills or not _is_for_backfill(run, i)) and _may_start(run, i, p):
             if _start_if_it_fits(run, i, now_s):
                 continue
             if not backfills:

@@ -310,6 +310,8 @@ def hold_parts(run, c, now_s):
     while from_s < math.inf:
         for at in range(begin, end):  # each must fit alone
             from_s = _earliest(run, conditions.part[at], now_s, from_s)
+        if from_s > now_s + run.rules.window_s:
+            return
         for at in range(begin, end):
             if _earliest(run, conditions.part[at], now_s, from_s) != from_s:
                 break
@@ -418,7 +420,7 @@ def _earliest(run, i, now_s, from_s):
         at_s = math.inf
         if n_ended < planned.n[0]:
             at_s = planned.at_s[n_ended]
-            if run.rules.in_passes:
+            if run.rules.in_passes and run.conditions.part_of[i] == NOWHERE:
                 at_s, window_s = _last_within(planned, n_ended, at_s + window_s), 2 * window_s
         if n_over < run.held.size[0]:
             at_s = min(at_s, run.held.end_s[run.held.by_end[n_over]])
