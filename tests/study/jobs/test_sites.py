@@ -151,7 +151,8 @@ def test_jobs_that_wait_for_what_never_comes_are_told_before_anything_is_run(sit
     study = parse_study(STUDY, "study.toml", tmp_path, check_inputs=True)
     assert [str(warning) for warning in study.warnings] == [
         "study.toml: workload.dependencies: found 1 jobs that wait for what cannot come any more, such as the good end "
-        'of one that failed; never start, as in Slurm; dependencies = "ignore" starts them, and keeps no other condition either'
+        'of one that failed; never start, as in Slurm; dependencies = "ignore" starts them, and keeps no other '
+        "condition either"
     ]
     results = run_study(study, tmp_path / "out")
     assert results.runs["jobs_waiting"].to_list() == [1, 1, 1]

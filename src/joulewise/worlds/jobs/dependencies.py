@@ -6,7 +6,6 @@ import re
 from typing import NamedTuple
 
 from joulewise.model.conditions import Kind
-from joulewise.units import noun
 
 SINGLETON, CORRESPONDING = "singleton", "aftercorr"
 KINDS = {
@@ -68,7 +67,7 @@ def _part(part: str, text: str) -> list[Dependency]:
         raise OddDependencyError(f"found {word!r} in {text!r}", f"must be of {_KNOWN}")
     matches = [_JOB.fullmatch(job) for job in jobs]
     if not matches or None in matches:
-        allowed = f"must be {word}:17, or with more {noun(2, 'job')} {word}:17:18_3"
+        allowed = f"must be like {word}:17, or {word}:17:18_3 for two jobs"
         raise OddDependencyError(f"found {part!r}" + (f" in {text!r}" if part != text else ""), allowed)
     return [_of_job(word, match[1], match[2]) for match in matches if match]
 
