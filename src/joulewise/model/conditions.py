@@ -119,9 +119,11 @@ def cycles_of(conditions: Conditions, n_jobs: int) -> list[list[int]]:
         _, first, place = np.unique(number, return_index=True, return_inverse=True)
         part = np.where(number == ALONE, part, first[place])
     job, on = part[conditions.job], part[conditions.on]
-    left = np.ones(job.size, np.bool_)
-    if (on < job).all():
+    waits_for_later = on >= job
+    if not waits_for_later.any():
         return []
+    first, last = job[waits_for_later].min(), on[waits_for_later].max()  # every round has such a row at both its ends
+    left = (np.minimum(job, on) >= first) & (np.maximum(job, on) <= last)
     while True:  # rows of jobs for which nobody waits, or that wait for nobody, are in no round
         kept = left & np.isin(job, on[left]) & np.isin(on, job[left])
         if (kept == left).all():

@@ -73,6 +73,12 @@ def test_a_singleton_waits_for_all_before_it_of_its_name_and_user(tmp_path: Path
     assert starts == {"1": 0, "2": 0, "3": 0, "4": 0, "5": 100, "6": 160, "7": 7}
 
 
+def test_a_singleton_without_a_name_does_not_wait(tmp_path: Path) -> None:
+    trace = load(tmp_path, line("1", name=""), line("2", 5, name="", dependency="singleton"))
+    assert run(trace) == {"1": 0, "2": 5}
+    assert counted(trace)["one of a name, without a name"] == 1
+
+
 def test_begin_times_limits_of_arrays_and_parts(tmp_path: Path) -> None:
     tasks = (line(f"3_{n}", limit=2, run=50) for n in range(5))
     begin = line("4", begin="2026-01-01T00:05:00", start=300)

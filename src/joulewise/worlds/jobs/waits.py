@@ -190,7 +190,9 @@ class _Told:
                 self.wrong[itself].append(job_id)
                 return
             there = [other for other in others if fits[other]]
-            if not others and each.word != SINGLETON:
+            if each.word == SINGLETON and names.is_nameless(row):
+                unmet["one of a name, without a name"].add(row)
+            elif not others and each.word != SINGLETON:
                 unmet["depends on an absent job"].add(row)
             elif len(there) < len(others):
                 unmet["depends on a job that fits nowhere"].add(row)
@@ -208,6 +210,10 @@ class _Told:
 
 _UNMET = {
     "depends on an absent job": ("jobs that depend on one which is not replayed", "taken as met, as Slurm does"),
+    "one of a name, without a name": (
+        "jobs that wait for all before them of their name and user, without a name or a user",
+        "these do not wait",
+    ),
     "depends on a job that fits nowhere": ("jobs that depend on one which fits nowhere", "taken as met"),
 }
 
@@ -235,6 +241,10 @@ class _Names:
         if each.word == CORRESPONDING and "_" in number and "_" not in name:
             name = f"{name}_{number.partition('_')[2]}"
         return self._last_before(name + mark + block, row)
+
+    def is_nameless(self, row: int) -> bool:
+        """Whether the name or the user of a job is not known."""
+        return self.log["user"][row] is None or self.log["application"][row] is None
 
     def _last_before(self, name: str, row: int) -> list[int]:
         """The job of a name: where several have it the last one before, or else the first; or all parts of a whole."""
