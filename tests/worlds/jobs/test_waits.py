@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Scheduler
 from joulewise.worlds.jobs.dependencies import OddDependencyError, dependencies_in
-from joulewise.worlds.jobs.sites.site import NodeGroup, Partition, SiteTables
+from joulewise.worlds.jobs.sites.site import NodeGroup, Partition, Qos, SiteTables
 from joulewise.worlds.jobs.trace_files import read_trace_table
 from joulewise.worlds.jobs.traces import Trace, TraceParameters, load_trace
 
@@ -118,6 +119,16 @@ def test_parts_that_can_never_run_together(tmp_path: Path) -> None:
     told = [found.reason for found in trace.findings]
     assert any("they need 10 processors together, and their nodes have 8 processors" in reason for reason in told)
     assert any("another part of them fits nowhere" in reason for reason in told)
+
+
+def test_parts_whose_limits_forbid_them_together(tmp_path: Path) -> None:
+    few = replace(
+        SITE, qos=(Qos(name="few", max_jobs_per_user=1),), partitions=(replace(SITE.partitions[0], qos="few"),)
+    )
+    trace = load(tmp_path, line("9+0"), line("9+1"), line("1"), system=few)
+    assert np.diff(trace.system.types.first).tolist() == [0, 0, 1]
+    said = "a limit of few/user/ana does not allow their jobs together"
+    assert counted(trace)[said] == 2
 
 
 def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ def parts_that_fit(site: Site, demands: Demands, together: Ints, findings: list[
         if not fits[parts].all():
             reason, n = "another part of them fits nowhere", int(fits[parts].sum())
         else:
-            reason, n = known.setdefault(kinds, _too_little(site, demands, np.array(kinds))), parts.size
+            reason = known.setdefault(kinds, _too_little(site, demands, np.array(kinds)))
+            reason, n = reason or _past_limits(demands, parts), parts.size
         if reason:
             why[reason] = why.get(reason, 0) + n
             fits[parts] = False
@@ -32,6 +33,17 @@ def parts_that_fit(site: Site, demands: Demands, together: Ints, findings: list[
         told = f"parts of mixed jobs that the site would never start together: {reason}"
         findings.append(TraceFinding(reason, n, told, NEVER_STARTED, "lost"))
     return fits
+
+
+def _past_limits(demands: Demands, parts: Counts) -> str:
+    """Of what parts have more together than a limit allows them; "" for nothing."""
+    limits = demands.limits
+    held = limits.holders[parts]
+    for holder in np.unique(held[held >= 0]).tolist():
+        uses = limits.uses[demands.of_job[parts[(held == holder).any(axis=1)]]].sum(axis=0)
+        for w in np.flatnonzero(uses > limits.most[holder]).tolist():
+            return f"a limit of {limits.names[holder]} does not allow their {limits.what[w]} together"
+    return ""
 
 
 def _too_little(site: Site, demands: Demands, kinds: Counts) -> str:
