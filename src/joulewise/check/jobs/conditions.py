@@ -21,34 +21,33 @@ def ready_by_conditions(case: JobCase) -> Floats:
         return arrival_s
     due_s = arrival_s if conditions.begin_s is None else np.maximum(arrival_s, conditions.begin_s)
     found = dict(enumerate(due_s.tolist()))
+    did_s = _did_s(case)
     waits: defaultdict[int, list[float]] = defaultdict(list)
-    for job, on, kind, delay_s in zip(
-        *(column.tolist() for column in (conditions.job, conditions.on, conditions.kind, conditions.delay_s)),
-        strict=True,
-    ):
-        waits[job].append(_came_s(case, on, kind) + delay_s)
+    columns = (conditions.job, conditions.on, conditions.kind, conditions.delay_s)
+    for job, on, kind, delay_s in zip(*(column.tolist() for column in columns), strict=True):
+        waits[job].append(did_s[kind][on] + delay_s)
+    is_first = set() if conditions.any_of is None else set(np.flatnonzero(conditions.any_of).tolist())
     for job, instants in waits.items():
-        is_first = conditions.any_of is not None and conditions.any_of[job]
-        found[job] = max(found[job], min(instants) if is_first else max(instants))
+        found[job] = max(found[job], min(instants) if job in is_first else max(instants))
     for parts in _parts(case):
         latest_s = max(found[job] for job in parts)
         found.update(dict.fromkeys(parts, latest_s))
     return np.array([found[job] for job in range(arrival_s.size)])
 
 
-def _came_s(case: JobCase, job: int, kind: int) -> float:
-    """When a job did what another waits for."""
+def _did_s(case: JobCase) -> dict[int, list[float]]:
+    """By what others may wait for, when each job did it; infinite where it did not."""
     allocation, conditions = case.allocation, case.world.jobs.conditions
-    if not allocation.used[job]:
-        return math.inf
-    if kind == Kind.STARTED:
-        return float(allocation.start_s[job])
-    assert conditions is not None
-    failed = conditions.failed is not None and bool(conditions.failed[job])
-    is_bad = failed or int(allocation.fate[job]) == Fate.KILLED
-    if (kind == Kind.ENDED_WELL and is_bad) or (kind == Kind.ENDED_BADLY and not is_bad):
-        return math.inf
-    return float(allocation.end_s[job])
+    used, is_bad = allocation.used, allocation.fate == Fate.KILLED
+    if conditions is not None and conditions.failed is not None:
+        is_bad = is_bad | conditions.failed
+    columns = {
+        Kind.STARTED: (allocation.start_s, used),
+        Kind.ENDED: (allocation.end_s, used),
+        Kind.ENDED_WELL: (allocation.end_s, used & ~is_bad),
+        Kind.ENDED_BADLY: (allocation.end_s, used & is_bad),
+    }
+    return {int(kind): np.where(did, at_s, math.inf).tolist() for kind, (at_s, did) in columns.items()}
 
 
 def _parts(case: JobCase) -> list[list[int]]:
