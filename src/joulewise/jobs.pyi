@@ -6,6 +6,8 @@ from joulewise.kernels.outside import utility_at
 from joulewise.model.clusters import Clusters, NodeStandby
 from joulewise.model.clusters import ClusterSystem as System
 from joulewise.model.clusters import JobTypes as Types
+from joulewise.model.conditions import Conditions
+from joulewise.model.conditions import Kind as Condition
 from joulewise.model.jobs import Fate, Jobs, Label, NodeOutages
 from joulewise.model.jobs import JobAllocation as Allocation
 from joulewise.model.jobs import JobWorld as World
@@ -42,6 +44,8 @@ __all__ = [
     "ClusterParameters",
     "ClusterTables",
     "Clusters",
+    "Condition",
+    "Conditions",
     "Event",
     "Fate",
     "Jobs",

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from joulewise.model import Shape, UtilityShapes, Workload, constant, linear, step
 from joulewise.model.clusters import Clusters, JobTypes
+from joulewise.model.conditions import Conditions
 from joulewise.model.jobs import NO_OUTAGES, Jobs, JobWorld, Label, NodeOutages
 from joulewise.model.supply import NO_LIMITS, Supply
 from joulewise.rng import generator
@@ -186,7 +187,7 @@ def troubled_worlds(draw: st.DrawFn, worlds: st.SearchStrategy[JobWorld]) -> Job
     after = np.array([draw(st.integers(-1, i - 1)) if draw(st.integers(0, 3)) == 0 else -1 for i in range(n)])
     think_s = unit_s * np.array(draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), float)
     outages = of_nodes_that_are_there(outages_of(rows), world.clusters)
-    return replace(world, jobs=replace(world.jobs, after=after, think_s=think_s), outages=outages)
+    return replace(world, jobs=replace(world.jobs, conditions=Conditions.following(after, think_s)), outages=outages)
 
 
 # Crowded

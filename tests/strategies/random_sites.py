@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from joulewise.model.jobs import NO_JOB, Jobs, JobWorld, Label
+from joulewise.model.conditions import ALONE, NO_JOB, Conditions, Kind, cycles_of
+from joulewise.model.jobs import Jobs, JobWorld, Label
 from joulewise.model.shares import Priorities, ShareTree
 from joulewise.model.site import Demands, Limits, Site
 from tests.strategies.job_worlds import QUEUES, USERS, clusters_of, types_of, work_of
@@ -98,8 +99,35 @@ def site_worlds(draw: st.DrawFn, most_jobs: int = 14, *, overruns: bool = False,
     codes = {name: np.array(draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))) for name in ("user", "queue")}
     labels = {"user": Label(USERS, codes["user"]), "queue": Label(QUEUES, codes["queue"])}
     think_s = np.array(draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)), float)
-    jobs = Jobs(work_of(np.cumsum(gap).tolist()), after, think_s, labels, asked)
+    conditions = Conditions.following(after, think_s)
+    jobs = Jobs(work_of(np.cumsum(gap).tolist()), conditions, labels, asked)
     return JobWorld(clusters_of([N_CORES]), types_of(options), jobs, site=site)
+
+
+@st.composite
+def waiting_worlds(draw: st.DrawFn, worlds: st.SearchStrategy[JobWorld], *, has_parts: bool = True) -> JobWorld:
+    """Worlds whose jobs wait for others in all ways, of which some come later; for instants, and for their parts."""
+    world = draw(worlds)
+    n = world.n_jobs
+    order = draw(st.permutations(range(n)))  # whoever waits is later here, so that nobody waits for itself
+    row = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1), st.sampled_from(list(Kind)), st.integers(0, 4))
+    rows = [(max(a, b), min(a, b), *rest) for a, b, *rest in draw(st.lists(row, max_size=n)) if a != b]
+    begin_s = world.jobs.work.arrival_s + draw(st.lists(st.sampled_from((-5, 0, 0, 0, 3, 12)), min_size=n, max_size=n))
+    numbers = st.lists(st.sampled_from((ALONE, ALONE, ALONE, ALONE, 3, 8)), min_size=n, max_size=n)
+    together = np.array(draw(numbers)) if has_parts else np.full(n, ALONE)
+    conditions = Conditions(
+        np.array([order[row[0]] for row in rows], np.int32),
+        np.array([order[row[1]] for row in rows], np.int32),
+        np.array([row[2] for row in rows], np.int8),
+        np.array([row[3] for row in rows], float),
+        np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n))),
+        begin_s,
+        together if has_parts else None,
+        np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n))),
+    )
+    if cycles_of(conditions, n):  # by parts that wait for each other's
+        conditions = replace(conditions, together=None)
+    return replace(world, jobs=replace(world.jobs, conditions=conditions))
 
 
 @st.composite

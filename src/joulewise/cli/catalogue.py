@@ -299,6 +299,7 @@ _LONG = (
     "sections",
     "keys",
     "site-keys",
+    "log-columns",
     "plan-sections",
     "plan-keys",
     "columns",

@@ -14,6 +14,7 @@ from joulewise.units import count, duration, energy, power
 if TYPE_CHECKING:
     from joulewise.looks.look import Pictures
     from joulewise.model.clusters import Clusters, ClusterSystem, JobTypes
+    from joulewise.model.conditions import Conditions
     from joulewise.model.jobs import JobAllocation, Jobs, JobWorld
     from joulewise.optimise.jobs.bound import JobBound
     from joulewise.simulate.jobs.run import JobOutcome
@@ -75,8 +76,20 @@ def _jobs_tables(jobs: Jobs) -> Tables:
     from joulewise.study.jobs.names import names_of
 
     labels = {name: names_of(label.names, label.codes) for name, label in jobs.labels.items()}
-    others = {name: getattr(jobs, name) for name in ("after", "think_s") if getattr(jobs, name) is not None}
-    return {"jobs": pl.DataFrame({**jobs.work.columns, **others, **labels})}
+    return {"jobs": pl.DataFrame({**jobs.work.columns, **labels}), **_condition_tables(jobs.conditions)}
+
+
+def _condition_tables(conditions: Conditions | None) -> Tables:
+    """What jobs wait for, a row for each thing."""
+    import polars as pl
+
+    from joulewise.model.conditions import Kind
+
+    if conditions is None:
+        return {}
+    words = [Kind(kind).name.casefold() for kind in conditions.kind.tolist()]
+    columns = {"job": conditions.job, "on": conditions.on, "kind": words, "delay_s": conditions.delay_s}
+    return {"conditions": pl.DataFrame(columns)}
 
 
 def _jobs_pictures(jobs: Jobs) -> Pictures:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
@@ -13,12 +12,11 @@ import numpy as np
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.model.arrays import Bools, Codes, Floats, Ints, freeze_fields
 from joulewise.model.clusters import Clusters, JobTypes
+from joulewise.model.conditions import Conditions, condition_problems
 from joulewise.model.site import Demands, Places, Site
 from joulewise.model.supply import NO_LIMITS, Supply
 from joulewise.model.workload import Workload
 from joulewise.visible import Visible
-
-NO_JOB = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,19 +34,16 @@ class Label:
 class Jobs(Visible, looks="jobs"):
     """Jobs in order of arrival: their types, arrivals and utility functions are those of the tasks of `work`.
 
-    Job i arrives at `work.arrival_s[i]` or, where `after[i]` is another job, not before `think_s[i]` after that has
-    ended. `labels` (user, group, queue) are for priorities, summaries and figures. `demands` are what jobs ask
-    of a site.
+    Job i arrives at `work.arrival_s[i]`, and may have to wait for what the `conditions` say. `labels` (user, group,
+    queue) are for priorities, summaries and figures. `demands` are what jobs ask of a site.
     """
 
     work: Workload
-    after: Ints | None = None
-    think_s: Floats | None = None
+    conditions: Conditions | None = None
     labels: Mapping[str, Label] = field(default_factory=dict)
     demands: Demands | None = None
 
     def __post_init__(self) -> None:
-        freeze_fields(self, {"after": np.int32, "think_s": np.float64})
         object.__setattr__(self, "labels", MappingProxyType(dict(self.labels)))
         raise_if_any(_job_problems(self))
 
@@ -62,7 +57,10 @@ class Jobs(Visible, looks="jobs"):
             return self
         work = self.work
         moved = replace(work, arrival_s=work.arrival_s + by_s, start_s=work.start_s + by_s, end_s=work.end_s + by_s)
-        return replace(self, work=moved)
+        conditions = self.conditions
+        if conditions is not None and conditions.begin_s is not None:
+            conditions = replace(conditions, begin_s=conditions.begin_s + by_s)
+        return replace(self, work=moved, conditions=conditions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,8 +156,8 @@ class JobAllocation(Visible, looks="jobs"):
 
     `start_s` and `end_s` are those of the last stretch of running, which completed the job or in which it was killed
     at its limit; `pieces` are all others. `ready_s` is when it could have started: its arrival, or later where
-    it had to wait for another job; infinite where that never ended. A job that fits nowhere is IMPOSSIBLE. On a site,
-    `places` tells the nodes of each job.
+    it had to wait for what its conditions say; infinite where that never came. A job that fits nowhere is IMPOSSIBLE.
+    On a site, `places` tells the nodes of each job.
     """
 
     option: Ints
@@ -190,16 +188,12 @@ class JobAllocation(Visible, looks="jobs"):
 
 def _job_problems(jobs: Jobs) -> Iterator[Problem]:
     n = jobs.n_jobs
-    columns = {"after": jobs.after, "think_s": jobs.think_s}
-    columns |= {f"labels.{name}": label.codes for name, label in jobs.labels.items()}
-    for name, column in columns.items():
-        if column is not None and column.shape != (n,):
-            yield Problem(f"jobs.{name}", f"found {column.size} values", f"must be one for each of the {n} jobs")
-    if jobs.after is not None and ((jobs.after < NO_JOB) | (jobs.after >= np.arange(n))).any():
-        at = int(np.flatnonzero((jobs.after < NO_JOB) | (jobs.after >= np.arange(n)))[0])
-        yield Problem(f"jobs.after: job {at}", f"found {jobs.after[at]}", "must be an earlier job, or -1 for none")
-    if jobs.think_s is not None and not ((jobs.think_s >= 0) & (jobs.think_s < math.inf)).all():
-        yield Problem("jobs.think_s", "found a value below 0 s or none", "must be 0 s or more, and finite")
+    for name, label in jobs.labels.items():
+        if label.codes.shape != (n,):
+            found = f"found {label.codes.size} values"
+            yield Problem(f"jobs.labels.{name}", found, f"must be one for each of the {n} jobs")
+    if jobs.conditions is not None:
+        yield from condition_problems(jobs.conditions, n)
 
 
 def _misfits(world: JobWorld) -> Iterator[Problem]:

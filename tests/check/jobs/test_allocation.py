@@ -12,6 +12,7 @@ import pytest
 from joulewise.check.jobs.allocation import check_jobs
 from joulewise.model import UtilityShapes, Workload, linear
 from joulewise.model.clusters import Clusters, JobTypes, NodeStandby
+from joulewise.model.conditions import Conditions
 from joulewise.model.jobs import Fate, JobAllocation, Jobs, JobWorld, NodeOutages, Pieces
 from joulewise.model.supply import Supply
 
@@ -43,7 +44,8 @@ def world(**changes: Any) -> JobWorld:
     kind = np.array([0, 0, 1, 1, 2])
     work = Workload(np.array([0.0, 1, 1, 2, 3]), kind, np.zeros(5, np.int32), np.full(5, 8.0), np.zeros(5),
                     UtilityShapes.of([linear(40.0)]), 0.0, 40.0)  # fmt: skip
-    jobs = Jobs(work, np.array([-1, -1, -1, 0, -1]), np.array([0.0, 0, 0, 2, 0]))
+    conditions = Conditions.following(np.array([-1, -1, -1, 0, -1]), np.array([0.0, 0, 0, 2, 0]))
+    jobs = Jobs(work, conditions)
     return dataclasses.replace(JobWorld(clusters, types, jobs), **changes)
 
 

@@ -12,13 +12,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from joulewise.check.jobs.allocation import check_jobs
+from joulewise.model.conditions import Conditions
 from joulewise.model.jobs import Fate, JobAllocation, Jobs, JobWorld
 from joulewise.model.site import Demands, Limits, Places, Site
 from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Scheduler
 from tests.strategies.job_worlds import clusters_of, types_of, work_of
-from tests.strategies.random_sites import site_worlds
+from tests.strategies.random_sites import site_worlds, waiting_worlds
 
 EASY = Scheduler(JOB_POLICIES["easy"])
 
@@ -203,13 +204,42 @@ def test_a_job_that_starts_at_another_instant_is_found_where_there_is_no_room(
 ) -> None:
     allocation, _ = simulated(world)
     job = data.draw(st.sampled_from(np.flatnonzero(allocation.used).tolist()))
-    followers = [] if world.jobs.after is None else np.flatnonzero(world.jobs.after == job).tolist()
+    conditions = world.jobs.conditions
+    followers = [] if conditions is None else conditions.job[conditions.on == job].tolist()
     assume(not followers)  # their instants would be wrong too
     start_s, end_s = allocation.start_s.copy(), allocation.end_s.copy()
     start_s[job] = allocation.ready_s[job] + data.draw(st.integers(0, 30))
     end_s[job] += start_s[job] - allocation.start_s[job]
     moved = replace(allocation, start_s=start_s, end_s=end_s)
     assert (check_jobs(world, moved) == []) == is_held(world, moved)
+
+
+@given(world=waiting_worlds(SITE_WORLDS), data=st.data())
+def test_a_job_that_starts_before_what_it_waits_for_is_found(world: JobWorld, data: st.DataObject) -> None:
+    allocation, _ = simulated(world)
+    late = np.flatnonzero(allocation.used & (allocation.ready_s > world.jobs.work.arrival_s)).tolist()
+    assume(late)
+    job = data.draw(st.sampled_from(late))
+    ready_s, start_s, end_s = allocation.ready_s.copy(), allocation.start_s.copy(), allocation.end_s.copy()
+    start_s[job] = data.draw(st.integers(0, int(ready_s[job]) - 1))
+    end_s[job] += start_s[job] - allocation.start_s[job]
+    moved = replace(allocation, start_s=start_s, end_s=end_s)
+    assert any(f"job {job}: start_s: found" in line for line in check_jobs(world, moved))
+    ready_s[job] = start_s[job]
+    lied = check_jobs(world, replace(moved, ready_s=ready_s))
+    assert any(line.startswith(f"job {job}: ready_s: found") for line in lied)
+
+
+def test_parts_that_start_apart_are_found() -> None:
+    none = np.empty(0, np.int32)
+    together = Conditions(none, none, none.astype(np.int8), none.astype(float), together=np.array([-1, 4, 4, 7, 7, 7]))
+    world = small_world()
+    world = replace(world, jobs=replace(world.jobs, conditions=together))
+    why = "(with job 3, of which it is a part)"
+    assert check_jobs(world, allocated()) == [f"job 5: start_s: found 10.0; expected 0.0 {why}"]
+    assert any(
+        "job 2: start_s" in line for line in check_jobs(world, allocated(start_s=(0.0, 0.0, 2.0, 1.0, 1.0, 1.0)))
+    )
 
 
 @given(world=SITE_WORLDS, data=st.data())

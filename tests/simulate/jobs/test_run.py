@@ -16,6 +16,7 @@ from joulewise.errors import InputError
 from joulewise.kernels.jobs import layout as job_layout
 from joulewise.model import linear
 from joulewise.model.arrays import Floats
+from joulewise.model.conditions import Conditions
 from joulewise.model.jobs import Fate, JobAllocation, Jobs, JobWorld, Label
 from joulewise.model.supply import Supply
 from joulewise.policies.jobs.orders import multifactor
@@ -112,14 +113,14 @@ def test_queues_take_turns() -> None:
 
 def test_a_job_waits_for_another_and_thinks() -> None:
     world = trace_world([(0, 1, 5), (1, 1, 2)])
-    jobs = replace(world.jobs, after=np.array([-1, 0], np.int32), think_s=np.array([0.0, 3.0]))
+    jobs = replace(world.jobs, conditions=Conditions.following(np.array([-1, 0]), np.array([0.0, 3.0])))
     allocation = run(replace(world, jobs=jobs), "easy")
     assert (allocation.ready_s[1], allocation.start_s[1]) == (8, 8)
 
 
 def test_jobs_that_fit_nowhere_are_impossible_and_hold_up_those_behind_them_only() -> None:
     types = types_of([[], [(0, 1, 1)]])
-    jobs = Jobs(work_of([0, 0, 1], types=[0, 1, 1]), after=np.array([-1, 0, -1], np.int32))
+    jobs = Jobs(work_of([0, 0, 1], types=[0, 1, 1]), conditions=Conditions.following(np.array([-1, 0, -1])))
     allocation = run(JobWorld(clusters_of([1]), types, jobs), "fcfs")
     assert allocation.fate.tolist() == [Fate.IMPOSSIBLE, Fate.WAITING, Fate.RAN]
     assert allocation.ready_s.tolist() == [0, math.inf, 1]

@@ -17,11 +17,11 @@ from joulewise.model.passes import Passes
 from joulewise.model.site import ANY_NUMBER, Demands, Places, Site, no_limits
 from joulewise.policies.jobs.policy import ALL_JOBS
 from joulewise.policies.jobs.table import JOB_POLICIES
-from joulewise.simulate.jobs.arrays import seen_times
+from joulewise.simulate.jobs.arrays import killed, seen_times
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Overrun, Scheduler
 from tests.strategies.job_worlds import trace_world
-from tests.strategies.random_sites import N_CORES, ranked_worlds, site_worlds
+from tests.strategies.random_sites import N_CORES, ranked_worlds, site_worlds, waiting_worlds
 from tests.twins.jobs.shares import SharesTwin
 from tests.twins.jobs.sites import SiteTwin
 
@@ -43,6 +43,8 @@ def twin_of(world: JobWorld, scheduler: Scheduler) -> SiteTwin:
     if passes is not None and not scheduler.policy.backfills:
         passes = replace(passes, interval_s=math.inf)
     twin = SiteTwin(world, plans_s, runs_s, ahead, scheduler.policy.backfills, passes)
+    is_over = killed(world, scheduler)
+    twin.killed = {i for i in range(world.n_jobs) if fits[i] and is_over[world.types.first[i]]}
     cores = [float(world.types.nodes[world.types.first[i]]) if fits[i] else 0.0 for i in range(world.n_jobs)]
     order = scheduler.order
     if order is not None and order.priority is not None:
@@ -64,6 +66,14 @@ def test_starts_and_places_are_those_of_the_plain_twin(
     assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], overrun=overrun, reservations_for=ahead))
 
 
+@pytest.mark.parametrize("overrun", ["raise", "kill"])
+@given(world=waiting_worlds(site_worlds(overruns=True)), name=st.sampled_from(NAMES), ahead=st.sampled_from((None, 2)))
+def test_jobs_that_wait_start_as_in_the_plain_twin(
+    overrun: Overrun, world: JobWorld, name: str, ahead: int | None
+) -> None:
+    assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], overrun=overrun, reservations_for=ahead))
+
+
 PASSES = st.builds(
     Passes, st.sampled_from((1.0, 3.0, 30.0, math.inf)), st.sampled_from((0.0, 1.0, 4.0, 60.0)),
     st.sampled_from((5.0, 100.0, 86_400.0)), st.sampled_from((1, 3, 100)), st.sampled_from((2, 100)),
@@ -72,7 +82,8 @@ PASSES = st.builds(
 
 
 @given(
-    world=site_worlds(is_roomy=True), passes=PASSES, name=st.sampled_from(NAMES), unit_s=st.sampled_from((1, 7, 20)),
+    world=site_worlds(is_roomy=True) | waiting_worlds(site_worlds(is_roomy=True)),
+    passes=PASSES, name=st.sampled_from(NAMES), unit_s=st.sampled_from((1, 7, 20)),
     ahead=st.sampled_from((None, 1)),
 )  # fmt: skip
 def test_the_passes_of_slurm_are_those_of_the_plain_twin(
@@ -82,6 +93,8 @@ def test_the_passes_of_slurm_are_those_of_the_plain_twin(
     assert site is not None
     types = replace(types, time_s=types.time_s * unit_s, planned_s=types.planned_s * unit_s)
     jobs = replace(world.jobs, work=replace(work, arrival_s=work.arrival_s * unit_s))
+    if jobs.conditions is not None and not JOB_POLICIES[name].backfills:
+        jobs = replace(jobs, conditions=replace(jobs.conditions, together=None))
     world = replace(world, types=types, jobs=jobs, site=replace(site, passes=passes))
     assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], passes="slurm", reservations_for=ahead))
 
@@ -114,7 +127,7 @@ def assert_is_that_of_the_twin(world: JobWorld, scheduler: Scheduler) -> None:
     assert stays(allocation.places) == {job: dict(sorted(stay.at.items())) for job, stay in wanted.items()}
 
 
-@given(world=ranked_worlds(), ahead=st.sampled_from((None, 0, 2)))
+@given(world=ranked_worlds() | waiting_worlds(ranked_worlds()), ahead=st.sampled_from((None, 0, 2)))
 def test_starts_by_fair_shares_are_those_of_the_plain_twin(world: JobWorld, ahead: int | None) -> None:
     scheduler = Scheduler(JOB_POLICIES["multifactor"], reservations_for=ahead)
     allocation = simulate_jobs(world, scheduler).allocation

@@ -33,10 +33,14 @@ def _longest_wait(
 RISING = JobObjective(_longest_wait)
 
 
+def _is_without_parts(world: JobWorld) -> bool:
+    return world.jobs.conditions is None or world.jobs.conditions.together is None
+
+
 @st.composite
 def worthy_worlds(draw: st.DrawFn) -> JobWorld:
     """Worlds of sites whose jobs have utility functions, and draw power."""
-    world = draw(site_worlds(overruns=True))
+    world = draw(site_worlds(overruns=True).filter(_is_without_parts))
     n, work, types = world.n_jobs, world.jobs.work, world.types
     columns = draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 9)), min_size=n, max_size=n))
     shape, scale, hold_s = np.array(columns).T

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from joulewise.model.conditions import Conditions
 from joulewise.model.jobs import Fate, JobAllocation, JobWorld, NodeOutages, Pieces
 from joulewise.model.site import Places
 from joulewise.study.jobs.reasons import REASONS, reasons
@@ -30,6 +31,7 @@ class Row(NamedTuple):
     partition: str = "a"
     licences: str = ""
     group: int = 0
+    most_tasks: int | None = None
 
 
 def told(trace: Trace, rows: list[Row], allocation: JobAllocation, world: JobWorld | None = None) -> list[str | None]:
@@ -143,6 +145,10 @@ def test_what_came_later_or_was_interrupted_has_no_other_reason(tmp_path: Path) 
     pieces = Pieces(np.array([0]), np.array([0]), np.array([10.0]), np.array([20.0]), np.array([False]))
     found = replace(found, ready_s=np.array([0.0, 100.0]), pieces=pieces)
     assert told(trace, rows, found) == ["interrupted in the replay", "follows a job that ended later"]
+    conditions = replace(Conditions.following(np.array([-1, -1], np.int32)), begin_s=np.array([0.0, 100.0]))
+    world = world_of(trace)
+    world = replace(world, jobs=replace(world.jobs, conditions=conditions))
+    assert told(trace, rows, found, world) == ["interrupted in the replay", "waited for its begin time"]
 
 
 @pytest.mark.parametrize(
@@ -188,14 +194,15 @@ count = 1
 name = "few"
 max_jobs = 1
 """
-HEADER = "JobID|Submit|Start|ElapsedRaw|TimelimitRaw|AllocCPUS|AllocNodes|Licenses|Partition|User|State"
+HEADER = "JobID|Submit|Start|ElapsedRaw|TimelimitRaw|AllocCPUS|AllocNodes|Licenses|Partition|User|State|ArrayTaskLimit"
 
 
 def sited(rows: list[Row], folder: Path) -> Trace:
     """A log of a site of two groups of 8 processors: partition a has both, b the second alone, for a job at a time."""
+    names = [f"{i}" if row.most_tasks is None else f"99_{i}" for i, row in enumerate(rows, 1)]
     lines = [
-        f"{i}|{1000 + row.at_s}|{1000 + row.at_s + row.logged_s}|{row.run_s}|{60 + i}|{row.n}|1|{row.licences}|"
-        f"{row.partition}|ann|COMPLETED"
+        f"{names[i - 1]}|{1000 + row.at_s}|{1000 + row.at_s + row.logged_s}|{row.run_s}|{60 + i}|{row.n}|1|"
+        f"{row.licences}|{row.partition}|ann|COMPLETED|{row.most_tasks or ''}"
         for i, row in enumerate(rows, 1)
     ]
     (folder / "log.txt").write_text("\n".join([HEADER, *lines]) + "\n")
@@ -228,6 +235,14 @@ SITED: dict[str, Case] = {
         [Row(0, 0, 400, 1, 0, partition="b", group=NEW), Row(1, 500, 10, 1, 0, partition="b", group=NEW)],
         [None, EARLY + "a limit"],
     ),
+    "a limit of an array in the replay": (
+        [Row(0, 500, 100, 1, 0, most_tasks=1), Row(1, 0, 10, 1, 500, most_tasks=1)],
+        [EARLY + "room", LATE + "limit of its array"],
+    ),
+    "a limit of an array in the log": (
+        [Row(0, 0, 400, 1, 0, most_tasks=1), Row(1, 500, 10, 1, 0, most_tasks=1)],
+        [None, EARLY + "limit of its array"],
+    ),
     "past a limit in the log": (
         [Row(0, 0, 400, 1, 0, partition="b", group=NEW), Row(1, 0, 10, 1, 500, partition="b", group=NEW)],
         [None, "log had more than a limit allows"],
@@ -250,4 +265,5 @@ def test_on_a_site_nodes_are_those_of_the_partition(case: str, tmp_path: Path) -
 def test_every_reason_is_planted_once() -> None:
     planted = {name for _, names in (*CASES.values(), *SITED.values()) for name in names if name}
     others = {EARLY + "not eligible", "interrupted in the replay", "follows a job that ended later"}
+    others.add("waited for its begin time")
     assert planted | others == set(REASONS)

@@ -143,6 +143,22 @@ def test_jobs_that_never_start_are_told_with_the_reason_before_anything_is_run(s
     ]
 
 
+def test_jobs_that_wait_for_what_never_comes_are_told_before_anything_is_run(sited: Path, tmp_path: Path) -> None:
+    shutil.copy(sited / "site.toml", tmp_path)
+    head = "JobID|Submit|Start|ElapsedRaw|AllocCPUS|State|Partition|Dependency"
+    rows = ("1|1000|1000|60|1|FAILED|batch|", "2|1001|1001|60|1|COMPLETED|batch|afterok:1")
+    (tmp_path / "log.txt").write_text("\n".join((head, *rows, "")))
+    study = parse_study(STUDY, "study.toml", tmp_path, check_inputs=True)
+    assert [str(warning) for warning in study.warnings] == [
+        "study.toml: workload.dependencies: found 1 jobs that wait for what cannot come any more, such as the good end "
+        'of one that failed; never start, as in Slurm; dependencies = "ignore" starts them, and keeps no other '
+        "condition either"
+    ]
+    results = run_study(study, tmp_path / "out")
+    assert results.runs["jobs_waiting"].to_list() == [1, 1, 1]
+    assert judged(tmp_path) == [()] * 3
+
+
 EDITS: dict[str, dict[str, Any]] = {
     JOBS: {
         "job_id": "2", "user": "ben", "partition": "gpu", "arrival_s": 1.0, "ready_s": 1.0, "fate": "killed",

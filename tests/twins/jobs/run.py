@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from joulewise.model.conditions import NO_JOB, Conditions
 from joulewise.model.jobs import JobWorld
 from joulewise.policies.jobs.orders import WEIGHTS
 from joulewise.simulate.jobs.scheduler import Scheduler
@@ -51,11 +54,13 @@ class Twin:
         self.failed: list[Commitment] = []
         self.named = [NamedNodes(int(n)) for n in world.clusters.n_nodes]
         self.n_events, self.is_stuck, self.is_close = 0, False, False
+        conditions = world.jobs.conditions or Conditions.following(np.full(world.n_jobs, NO_JOB, np.int32))
+        self.after, self.think_s = (column.tolist() for column in conditions.one_before(world.n_jobs))
         self.ready_s = self._first_ready()
 
     def _first_ready(self) -> dict[int, float]:
         jobs = self.world.jobs
-        waits = [False] * jobs.n_jobs if jobs.after is None else (jobs.after >= 0).tolist()
+        waits = [before >= 0 for before in self.after]
         return {i: float(s) for i, (s, w) in enumerate(zip(jobs.work.arrival_s, waits, strict=True)) if not w}
 
     @property
@@ -190,11 +195,9 @@ class Twin:
         self.done |= {run.job: run for run in ended}
         for run in ended:
             self.unpin(run, self.now_s)
-        jobs = self.world.jobs
-        for i in range(jobs.n_jobs):
-            if jobs.after is not None and any(jobs.after[i] == run.job for run in ended):
-                think_s = 0.0 if jobs.think_s is None else float(jobs.think_s[i])
-                self.ready_s[i] = max(float(jobs.work.arrival_s[i]), self.now_s + think_s)
+        for i in range(self.world.n_jobs):
+            if any(self.after[i] == run.job for run in ended):
+                self.ready_s[i] = max(float(self.world.jobs.work.arrival_s[i]), self.now_s + self.think_s[i])
         return any(self.planned_end_s(run, before_s) > self.now_s for run in ended)
 
     def fail(self) -> bool:

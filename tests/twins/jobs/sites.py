@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from joulewise.model.conditions import Kind
 from joulewise.model.jobs import JobWorld
 from joulewise.model.passes import Passes
 from joulewise.model.site import ANY_NUMBER, Demands, Site
@@ -44,7 +45,9 @@ class SiteTwin:
     held: list[Stay] = field(default_factory=list)
     waiting: list[int] = field(default_factory=list)
     done: dict[int, Stay] = field(default_factory=dict)
+    ended: dict[int, float] = field(default_factory=dict)
     ready_s: dict[int, float] = field(default_factory=dict)
+    killed: set[int] = field(default_factory=set)
     closed: set[int] = field(default_factory=set)
 
     @property
@@ -212,13 +215,33 @@ class SiteTwin:
         raise AssertionError(f"job {job} fits at no instant")
 
     def hold(self, job: int, now_s: float) -> None:
-        """Hold nodes for a job from the earliest instant on at which it fits."""
+        """Hold nodes for a job from the earliest instant on at which it fits, or all its parts do."""
+        if len(self.parts_of(job)) > 1:
+            self.hold_parts(self.parts_of(job), now_s)
+            return
         at_s, chosen = self.earliest(job, now_s)
         until_s = at_s + self.planned_s[job]
         if self.passes is None:
             self.held.append(Stay(job, chosen, at_s, until_s))
         elif at_s <= now_s + self.passes.window_s:
             self.held.append(Stay(job, chosen, self.rounded(at_s), self.rounded(until_s)))
+
+    def hold_parts(self, parts: list[int], now_s: float) -> None:
+        """Hold nodes for parts at the earliest instant at which something changes and each fits beside the others."""
+        before = list(self.held)
+        window_s = math.inf if self.passes is None else self.passes.window_s
+        instants = {max(stay.end_s, now_s) for stay in self.running}
+        instants |= {now_s} | {at for stay in self.held for at in (stay.start_s, stay.end_s) if at > now_s}
+        for at_s in sorted(instants):
+            for part in parts:
+                chosen = self.choice(part, at_s, now_s, False)
+                if chosen is not None:
+                    times_s = (at_s, at_s + self.planned_s[part])
+                    start_s, end_s = times_s if self.passes is None else map(self.rounded, times_s)
+                    self.held.append(Stay(part, chosen, start_s, end_s))
+            if len(self.held) == len(before) + len(parts) and at_s <= now_s + window_s:
+                return
+            self.held = list(before)
 
     def has_licences(self, job: int) -> bool:
         used = sum((self.demands.licences[self.class_of(stay.job)] for stay in self.running), 0)
@@ -250,32 +273,80 @@ class SiteTwin:
             key=lambda job: (-tiers[self.demands.partition[self.class_of(job)]], -key[job], self.ready_s[job], job),
         )
         for looked, job in enumerate(order):
-            partition = int(self.demands.partition[self.class_of(job)])
-            if looked >= most or partition in blocked or not self.has_licences(job) or not self.is_within_limits(job):
+            parts = self.parts_of(job)
+            partition, *others = (int(self.demands.partition[self.class_of(part)]) for part in parts)
+            if looked >= most or blocked & {partition, *others} or not self.may_run(parts) or (is_first and others):
                 continue
-            if self.starts(job, now_s):
+            if self.start(parts, now_s):
+                self.waiting.remove(job)
                 continue
             if is_first or not self.backfills:
-                blocked.add(partition)
+                blocked |= {partition, *others}
             if self.passes is not None and partition in blocked:
                 self.closed |= set(np.flatnonzero(self.site.in_partition[partition]).tolist())
             elif n_held.get(partition, 0) < self.ahead:
                 n_held[partition] = n_held.get(partition, 0) + 1
                 self.hold(job, now_s)
 
-    def starts(self, job: int, now_s: float) -> bool:
-        """Let a job start if it fits now."""
-        chosen = self.choice(job, now_s, now_s, True)
-        if chosen is not None:
-            self.running.append(Stay(job, chosen, now_s, now_s + self.planned_s[job]))
-            self.done[job] = self.running[-1]
-            self.waiting.remove(job)
-        return chosen is not None
+    def parts_of(self, job: int) -> list[int]:
+        """All that start with a job, itself among them."""
+        conditions = self.world.jobs.conditions
+        if conditions is None or conditions.together is None or conditions.together[job] < 0:
+            return [job]
+        return [int(part) for part in np.flatnonzero(conditions.together == conditions.together[job])]
+
+    def may_run(self, parts: list[int]) -> bool:
+        """Whether licences and limits are enough for parts as they come one after another."""
+        before = list(self.running)
+        may = True
+        for part in parts:
+            may &= self.has_licences(part) and self.is_within_limits(part)
+            self.running.append(Stay(part, {}, 0.0, 0.0))
+        self.running = before
+        return may
+
+    def start(self, parts: list[int], now_s: float) -> bool:
+        """Let all parts start, each beside those before it, or none."""
+        before = list(self.running)
+        for part in parts:
+            chosen = self.choice(part, now_s, now_s, True)
+            if chosen is None:
+                self.running = before
+                return False
+            self.running.append(Stay(part, chosen, now_s, now_s + self.planned_s[part]))
+        self.done |= {stay.job: stay for stay in self.running[len(before) :]}
+        return True
+
+    def ready_of(self, job: int) -> float:
+        """When a job is ready as far as is known now, by all that has started and ended; infinite before."""
+        conditions, at_s = self.world.jobs.conditions, float(self.world.jobs.work.arrival_s[job])
+        if conditions is None:
+            return at_s
+        if conditions.begin_s is not None:
+            at_s = max(at_s, float(conditions.begin_s[job]))
+        came_s = [
+            self.came_s(int(conditions.on[row]), int(conditions.kind[row])) + float(conditions.delay_s[row])
+            for row in np.flatnonzero(conditions.job == job)
+        ]
+        is_first = conditions.any_of is not None and conditions.any_of[job]
+        return max(at_s, (min if is_first else max)(came_s)) if came_s else at_s
+
+    def came_s(self, job: int, kind: int) -> float:
+        """When a job did what others wait for; infinite where it has not."""
+        conditions, end_s = self.world.jobs.conditions, self.ended.get(job, math.inf)
+        assert conditions is not None
+        is_bad = job in self.killed or (conditions.failed is not None and bool(conditions.failed[job]))
+        return {
+            Kind.STARTED: self.done[job].start_s if job in self.done else math.inf,
+            Kind.ENDED: end_s,
+            Kind.ENDED_WELL: math.inf if is_bad else end_s,
+            Kind.ENDED_BADLY: end_s if is_bad else math.inf,
+        }[Kind(kind)]
 
     def map_greedily(self, now_s: float, worth: Callable[[int, float], float]) -> None:
         """Repeatedly, the job of the highest tier that is worth most where it starts first: now, or held ahead."""
         self.held, left, tiers = [], set(self.waiting), self.site.tier
-        while left := {job for job in left if self.has_licences(job) and self.is_within_limits(job)}:
+        while left := {job for job in left if self.may_run([job])}:
             start_s = {
                 job: self.earliest(job, now_s)[0] if self.choice(job, now_s, now_s, True) is None else now_s
                 for job in left
@@ -290,36 +361,33 @@ class SiteTwin:
                 ),
             )
             left.remove(job)
-            if not self.starts(job, now_s):
+            if self.start([job], now_s):
+                self.waiting.remove(job)
+            else:
                 self.hold(job, now_s)
 
     def run(self) -> dict[int, Stay]:
         """Where and when each job starts."""
-        jobs = self.world.jobs
-        after = [-1] * jobs.n_jobs if jobs.after is None else [int(job) for job in jobs.after]
-        think_s = [0.0] * jobs.n_jobs if jobs.think_s is None else [float(value) for value in jobs.think_s]
         fits = self.demands.can_start(self.site)
         coming = {
-            job: float(jobs.work.arrival_s[job]) if after[job] < 0 else math.inf
-            for job in range(jobs.n_jobs)
-            if fits[job]
+            self.parts_of(job)[0] for job in range(self.world.n_jobs) if all(fits[part] for part in self.parts_of(job))
         }
         pass_s = math.inf
         while coming or self.running or pass_s < math.inf:
             ends = [stay.start_s + self.time_s[stay.job] for stay in self.running]
-            now_s = min([*coming.values(), *ends, pass_s])
+            ready = {job: max(self.ready_of(part) for part in self.parts_of(job)) for job in coming}
+            now_s = min([*ready.values(), *ends, pass_s])
             if now_s == math.inf:
                 break
             for stay, end_s in zip(list(self.running), ends, strict=True):
                 if end_s == now_s:
                     self.running.remove(stay)
-                    for job in coming:
-                        if after[job] == stay.job:
-                            coming[job] = max(float(jobs.work.arrival_s[job]), now_s + think_s[job])
-            for job in [job for job, at_s in coming.items() if at_s == now_s]:
+                    self.ended[stay.job] = now_s
+            ready = {job: max(self.ready_of(part) for part in self.parts_of(job)) for job in coming}
+            for job in [job for job, at_s in ready.items() if at_s == now_s]:
                 self.ready_s[job] = now_s
                 self.waiting.append(job)
-                del coming[job]
+                coming.remove(job)
             if self.worth is not None:
                 self.map_greedily(now_s, self.worth)
             elif self.passes is None:

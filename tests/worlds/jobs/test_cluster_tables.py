@@ -140,10 +140,10 @@ def test_jobs_with_times_of_their_own(tmp_path: Path) -> None:
     assert types.time_s.tolist() == [100, 100, 50]
     assert types.planned_s.tolist() == [200, 200, 50]
     assert types.power_w.tolist() == [200, 200, 1200]
-    assert jobs.after is not None
-    assert jobs.after.tolist() == [-1, 0, -1]
-    assert jobs.think_s is not None
-    assert jobs.think_s.tolist() == [0, 30, 0]
+    assert jobs.conditions is not None
+    after, think_s = jobs.conditions.one_before(jobs.n_jobs)
+    assert after.tolist() == [-1, 0, -1]
+    assert think_s.tolist() == [0, 30, 0]
     assert jobs.labels["user"].names == ("ann", "bob")
     assert jobs.labels["queue"].codes.tolist() == [0, -1, 0]
     JobWorld(system.clusters, types, jobs)

@@ -132,8 +132,8 @@ def test_jobs_that_follow_one_of_another_block_follow_none_and_are_counted(tmp_p
     job, block = zip(*(map(int, name.split("@")) for name in trace.job_id), strict=True)
     firsts = [job[block.index(each)] for each in range(1, 6)]
     assert n_cut == sum(first != 1 for first in firsts)
-    after = trace.jobs.after
-    assert after is not None
+    assert trace.jobs.conditions is not None
+    after, _ = trace.jobs.conditions.one_before(trace.jobs.n_jobs)
     followers = [row for row, other in enumerate(after) if other >= 0]
     assert len(followers) == len(job) - len(firsts)
     assert all((job[row] - 1, block[row]) == (job[after[row]], block[after[row]]) for row in followers)

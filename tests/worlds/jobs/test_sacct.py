@@ -319,6 +319,22 @@ def test_json_tells_gpus_memory_licences_and_features(tmp_path: Path) -> None:
     assert (old["licences"], new["licences"]) == ("matlab=1", "ansys=2")
 
 
+def test_json_tells_what_jobs_wait_for(tmp_path: Path) -> None:
+    limits = {"max": {"running": {"tasks": 3}}}
+    line = "sbatch --array=0-9%3 --begin=1970-01-01T00:20:00 -d singleton job.sh"
+    jobs = [
+        {**NEW, "array": {"job_id": 10, "task_id": 2, "limits": limits}, "submit_line": line},
+        {**NEW, "array": {"job_id": 0}, "het": {"job_id": 20, "job_offset": 1}},
+        {**NEW, "array": {"job_id": 11, "task_id": 2, "limits": {"max": {"running": {"tasks": 0}}}}},
+    ]
+    table = read(tmp_path, json.dumps({"jobs": jobs}), "log.json")
+    assert table.odd == {"part of a mixed job": 1, "begin in another zone": 1}
+    assert table.jobs["job_id"].to_list() == ["10_2", "20+1", "11_2"]
+    assert table.jobs["array_limit"].to_list() == [3, None, None]
+    first = told(table, 0)
+    assert (first["dependency"], first["begin_s"]) == ("singleton", 200)
+
+
 def test_json_of_another_command_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="in the layout of squeue and scontrol"):
         read(tmp_path, json.dumps({"jobs": [{"job_id": 1, "submit_time": 1000, "cpus": 4}]}), "log.json")

@@ -183,14 +183,14 @@ def test_dependencies_and_think_times(tmp_path: Path) -> None:
         line(7, 50, after=3),
     ]
     trace = load(tmp_path, lines)
-    assert trace.jobs.after is not None
-    assert trace.jobs.think_s is not None
-    assert trace.jobs.after.tolist() == [-1, -1, 0, -1, -1, -1, 2]
-    assert trace.jobs.think_s.tolist() == [0, 0, 7, 0, 0, 0, 0]
+    assert trace.jobs.conditions is not None
+    after, think_s = trace.jobs.conditions.one_before(trace.jobs.n_jobs)
+    assert after.tolist() == [-1, -1, 0, -1, -1, -1, 2]
+    assert think_s.tolist() == [0, 0, 7, 0, 0, 0, 0]
     kept = {"follows an absent job": 1, "follows a later job": 1, "follows a job that fits nowhere": 1, "too large": 1}
     assert counted(trace) == kept
-    assert load(tmp_path, lines, dependencies="ignore").jobs.after is None
-    assert load(tmp_path, lines[:1]).jobs.after is None
+    assert load(tmp_path, lines, dependencies="ignore").jobs.conditions is None
+    assert load(tmp_path, lines[:1]).jobs.conditions is None
 
 
 def test_a_job_follows_the_last_one_of_its_number(tmp_path: Path) -> None:
@@ -198,8 +198,8 @@ def test_a_job_follows_the_last_one_of_its_number(tmp_path: Path) -> None:
     trace = load(
         tmp_path, [line(1, 0), line(1, 3), line(2, 10, after=1), line(1, 20), line(4, 30, after=9), line(9, 31)]
     )
-    assert trace.jobs.after is not None
-    assert trace.jobs.after.tolist() == [-1, -1, 1, -1, -1, -1]
+    assert trace.jobs.conditions is not None
+    assert trace.jobs.conditions.one_before(6)[0].tolist() == [-1, -1, 1, -1, -1, -1]
     assert counted(trace) == {"number used again": 2, "follows a later job": 1}
 
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from joulewise.check.findings import RELATIVE_TOLERANCE, rounding_s
 from joulewise.check.jobs.case import CUT, LOST, JobCase, JobRule, SchedulerLike, job_findings
+from joulewise.check.jobs.conditions import parts_start_together, ready_by_conditions
 from joulewise.check.jobs.limits import LIMIT_RULES
 from joulewise.check.jobs.sites import SITE_RULES
 from joulewise.model.arrays import Bools, Floats
-from joulewise.model.jobs import NO_JOB, Fate, JobAllocation, JobWorld
+from joulewise.model.jobs import Fate, JobAllocation, JobWorld
 
 _NEVER_S = 1e300
 
@@ -86,18 +87,12 @@ def _can_run(case: JobCase) -> Bools:
     return np.asarray(np.diff(n_fit)[world.jobs.work.task_type] > 0)
 
 
-def _ready_after_the_job_before(case: JobCase) -> Iterator[str]:
-    jobs, allocation = case.world.jobs, case.allocation
-    due_s = jobs.work.arrival_s.copy()
-    if jobs.after is not None:
-        waits = np.flatnonzero(jobs.after != NO_JOB)
-        before = jobs.after[waits]
-        think_s = np.zeros(waits.size) if jobs.think_s is None else jobs.think_s[waits]
-        free_s = np.where(allocation.used[before], allocation.end_s[before] + think_s, math.inf)
-        due_s[waits] = np.maximum(due_s[waits], free_s)
-    is_s, must_be_s = (np.minimum(instant_s, _NEVER_S) for instant_s in (allocation.ready_s, due_s))
+def _ready_when_conditions_are_met(case: JobCase) -> Iterator[str]:
+    """A job is ready when it has arrived and its begin time, and all that it waits for or the first of that, came."""
+    due_s = ready_by_conditions(case)
+    is_s, must_be_s = (np.minimum(instant_s, _NEVER_S) for instant_s in (case.allocation.ready_s, due_s))
     wrong = np.flatnonzero(~(np.abs(is_s - must_be_s) <= rounding_s(must_be_s)))
-    yield from job_findings("ready_s", wrong, allocation.ready_s[wrong], due_s[wrong])
+    yield from job_findings("ready_s", wrong, case.allocation.ready_s[wrong], due_s[wrong])
 
 
 def _start_when_ready(case: JobCase) -> Iterator[str]:
@@ -193,8 +188,9 @@ PHYSICS: tuple[JobRule, ...] = (
     _only_what_ran_has_a_choice,
     _pieces_exist,
     _impossible_means_that_nothing_fits,
-    _ready_after_the_job_before,
+    _ready_when_conditions_are_met,
     _start_when_ready,
+    parts_start_together,
     _one_stretch_at_a_time,
     _end_after_the_true_time,
     _cut_stretches_stay_within_the_time,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from joulewise.kernels.jobs.layout import JobFacts, JobOptions
-from joulewise.model.jobs import NO_JOB, JobWorld
+from joulewise.model.conditions import NO_JOB
+from joulewise.model.jobs import JobWorld
 from joulewise.policies.layout import tasks_of, utilities_of
 
 
@@ -24,13 +25,13 @@ def job_facts(world: JobWorld) -> JobFacts:
         types.energy_j * world.supply.pue,
         types.planned_s * types.nodes * cores[types.cluster],
     )
-    n = jobs.n_jobs
+    n, conditions = jobs.n_jobs, jobs.conditions
+    none_before = (np.full(n, NO_JOB, np.int32), np.zeros(n))
     return JobFacts(
         world.clusters.n_nodes.copy(),
         cores.copy(),
         options,
         tasks_of(work),
         utilities_of(work.shapes),
-        np.full(n, NO_JOB, np.int32) if jobs.after is None else jobs.after.copy(),
-        np.zeros(n) if jobs.think_s is None else jobs.think_s.copy(),
+        *(none_before if conditions is None else conditions.one_before(n)),
     )

@@ -13,7 +13,8 @@ from joulewise.kernels.jobs.raising import Raising
 from joulewise.kernels.jobs.rigid import Rigid, empty_queue, no_ends
 from joulewise.kernels.jobs.timetable import new_book, room_for
 from joulewise.model.arrays import Bools, Counts, Floats
-from joulewise.model.jobs import NO_JOB, Fate, JobAllocation, JobWorld
+from joulewise.model.conditions import NO_JOB
+from joulewise.model.jobs import Fate, JobAllocation, JobWorld
 from joulewise.policies.jobs.policy import ALL_JOBS
 from joulewise.simulate.jobs.arrays import killed, raising_of, seen_times
 from joulewise.simulate.jobs.scheduler import Scheduler
@@ -42,7 +43,7 @@ def _is_plain_trace(world: JobWorld) -> bool:
     return (
         world.clusters.n_clusters == 1
         and bool((np.diff(world.types.first) <= 1).all())
-        and world.jobs.after is None
+        and world.jobs.conditions is None
         and world.jobs.work.end_s == math.inf
         and not world.supply.is_limited
         and world.outages.n_outages == 0

@@ -14,6 +14,7 @@ from joulewise.policies.jobs.layout import job_facts
 from joulewise.policies.jobs.limits import advice_to_end, job_limits
 from joulewise.policies.jobs.orders import SITE_WEIGHTS
 from joulewise.simulate.jobs.arrays import most_pins, outlived
+from joulewise.simulate.jobs.conditions import condition_misfits
 from joulewise.simulate.jobs.scheduler import Scheduler
 from joulewise.simulate.jobs.site import site_misfits
 
@@ -31,6 +32,7 @@ def job_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
     if world.site is not None:
         yield from site_misfits(world, scheduler)
         return
+    yield from condition_misfits(world, scheduler)
     if scheduler.passes != "always":
         found, allowed = f"found {scheduler.passes!r} in a world without a site", "are those of the Slurm of a site"
         yield Problem("scheduler.passes", found, allowed, "leave it out, or describe the site")

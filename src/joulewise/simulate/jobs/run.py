@@ -16,14 +16,15 @@ from joulewise.kernels.jit import prepared
 from joulewise.kernels.jobs import assigned
 from joulewise.kernels.jobs.energy import new_job_ledger
 from joulewise.kernels.jobs.events import run_jobs
-from joulewise.kernels.jobs.layout import JobPlan, empty_job_plan
+from joulewise.kernels.jobs.layout import empty_job_plan
 from joulewise.kernels.jobs.outages import Broken
 from joulewise.kernels.jobs.outside import run_asked
 from joulewise.kernels.jobs.pool import new_job_pool
 from joulewise.kernels.jobs.run import JobState
 from joulewise.kernels.jobs.state import QUEUED, WORKED, new_site
-from joulewise.model.arrays import Bools, Floats, Ints
-from joulewise.model.jobs import NO_JOB, Fate, JobAllocation, JobWorld, Pieces
+from joulewise.model.arrays import Floats, Ints
+from joulewise.model.conditions import NO_JOB
+from joulewise.model.jobs import Fate, JobAllocation, JobWorld, Pieces
 from joulewise.policies.jobs.compile import compiled_objective, compiled_order
 from joulewise.policies.jobs.limits import job_limits
 from joulewise.policies.jobs.orders import BY_ARRIVAL, UTILITY
@@ -34,6 +35,7 @@ from joulewise.simulate.jobs.backfill import backfill, can_backfill_fast
 from joulewise.simulate.jobs.event import START, JobEvent
 from joulewise.simulate.jobs.misfits import job_misfits
 from joulewise.simulate.jobs.outside import idle_error, new_idle, raise_fault, sight_of
+from joulewise.simulate.jobs.ready import ready_times
 from joulewise.simulate.jobs.scheduler import Scheduler
 from joulewise.simulate.jobs.site import run_on_site
 from joulewise.simulate.outside import outside_of
@@ -186,7 +188,7 @@ class JobEngine:
         fate[ran] = np.where(self.is_killed[option[ran]], Fate.KILLED, Fate.RAN)
         fate[np.diff(self.world.types.first)[self.world.jobs.work.task_type] == 0] = Fate.IMPOSSIBLE
         start_s = np.where(ran, plan.start_s, np.nan)
-        ready_s = _ready_s(self.world, plan, ran)
+        ready_s = ready_times(self.world, start_s, np.where(ran, plan.end_s, np.nan), fate == Fate.KILLED)
         return JobAllocation(option, start_s, plan.end_s, ready_s, fate, _pieces(self.broken, self.numbers))
 
 
@@ -200,16 +202,6 @@ def _idle(event: JobEvent, answer: Answer) -> InputError | None:
         return None
     what = f"job {job[could[0]]} could start with option {option[could[0]]}"
     return answer.error(f"nothing runs, and {what}", "start jobs of event.job, or they wait for ever")
-
-
-def _ready_s(world: JobWorld, plan: JobPlan, ran: Bools) -> Floats:
-    """When each job could have started: never where it waits for one that did not run."""
-    jobs, arrival_s = world.jobs, world.jobs.work.arrival_s
-    if jobs.after is None:
-        return arrival_s
-    think_s = np.zeros(ran.size) if jobs.think_s is None else jobs.think_s
-    ended_s = np.where(ran[jobs.after], plan.end_s[jobs.after], np.inf)
-    return np.where(jobs.after == NO_JOB, arrival_s, np.maximum(arrival_s, ended_s + think_s))
 
 
 def _pieces(broken: Broken, numbers: Ints) -> Pieces:

@@ -34,8 +34,9 @@ from joulewise.kernels.jobs.sites.layout import (
     Tried,
     Waiting,
 )
-from joulewise.model.arrays import Bools, Counts, Floats
-from joulewise.model.jobs import NO_JOB, Fate, JobAllocation, JobWorld
+from joulewise.model.arrays import Bools, Counts
+from joulewise.model.conditions import NO_JOB
+from joulewise.model.jobs import Fate, JobAllocation, JobWorld
 from joulewise.model.passes import Passes
 from joulewise.model.site import ANY_NUMBER, Demands, Places, Site
 from joulewise.policies.jobs.compile import compiled_objective, compiled_order
@@ -44,6 +45,8 @@ from joulewise.policies.jobs.orders import BY_ARRIVAL, UTILITY
 from joulewise.policies.jobs.policy import ALL_JOBS, JobOrder
 from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.simulate.jobs import arrays as job_arrays
+from joulewise.simulate.jobs.conditions import condition_misfits, conditions_of, jobs_that_wait, largest_sum, later_of
+from joulewise.simulate.jobs.ready import ready_times
 from joulewise.simulate.jobs.scheduler import Scheduler
 from joulewise.simulate.jobs.shares import cores_of, order_on, priorities_on, share_misfits, shares_of, standing_on
 
@@ -107,6 +110,7 @@ def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
         yield Problem("scheduler.overrun", found, allowed, advice)
     yield from share_misfits(world, scheduler)
     yield from _pass_misfits(world, scheduler)
+    yield from condition_misfits(world, scheduler)
     if world.supply.is_limited:
         yield Problem("supply", "found a limit of energy or power", kept)
     if world.outages.n_outages:
@@ -136,7 +140,7 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
     ground = _ground(site)
     n, n_places, n_resources = world.n_jobs, ground.group.size, ground.free.shape[1]
     most_pieces, n_ahead = _most_pieces(site, demands), _n_ahead(scheduler)
-    n_held = int(min(most_pieces.sum(), n_ahead * len(site.partitions) * most_pieces.max(initial=0)))
+    n_held = int(min(most_pieces.sum(), n_ahead * len(site.partitions) * largest_sum(world, most_pieces)))
     first = np.concatenate(([0], np.cumsum(most_pieces)))
     limits = demands.limits
     n_rows = min(demands.n_classes, _MOST_ROWS)
@@ -151,7 +155,7 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
         _greed(world, scheduler),
         _no_times(n),
         _no_times(n),
-        _no_times(n),
+        later_of(world, _fits(world)),
         Planned(_zero(), _zero(), _zero(), np.empty(n), _ints(n)),
         Pieces(
             first, np.zeros(n, np.int64), _ints(n_pieces), _ints(n_pieces), _ints(n_pieces), _ints(n_pieces),
@@ -179,6 +183,7 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
             np.zeros(len(site.partitions), np.int64), np.zeros(len(site.partitions), np.bool_),
             site.in_partition.copy(), np.zeros(site.n_groups, np.bool_),
         ),
+        conditions_of(world, scheduler, _fits(world)),
         np.full(n, np.nan),
     )  # fmt: skip
 
@@ -279,15 +284,9 @@ def _coming(world: JobWorld, scheduler: Scheduler) -> Coming:
     fits = _fits(world)
     option = types.first[jobs.work.task_type]
     arrival_s = jobs.work.arrival_s.copy()
-    after = np.full(world.n_jobs, NOWHERE, np.int64) if jobs.after is None else jobs.after.astype(np.int64)
-    first, following = np.full(world.n_jobs, NOWHERE, np.int64), np.full(world.n_jobs, NOWHERE, np.int64)
-    for job in np.flatnonzero((after != NOWHERE) & fits)[::-1]:
-        following[job], first[after[job]] = first[after[job]], job
-    after[~fits] = np.flatnonzero(~fits)  # nobody ends it, so it never comes
-    think_s = np.zeros(world.n_jobs) if jobs.think_s is None else jobs.think_s.copy()
     runs_s, plans_s = np.full(fits.size, np.inf), np.full(fits.size, np.inf)
     runs_s[fits], plans_s[fits] = time_s[option[fits]], planned_s[option[fits]]
-    return Coming(arrival_s, runs_s, plans_s, after, think_s, first, following)
+    return Coming(arrival_s, runs_s, plans_s, jobs_that_wait(jobs) | ~fits)
 
 
 def _fits(world: JobWorld) -> Bools:
@@ -331,17 +330,8 @@ def _allocation(world: JobWorld, site: Site, state: SiteRun, scheduler: Schedule
     fate[ran] = np.where(job_arrays.killed(world, scheduler)[option[ran]], Fate.KILLED, Fate.RAN)
     fate[~fits] = Fate.IMPOSSIBLE
     end_s = start_s + state.coming.time_s
-    return JobAllocation(option, start_s, end_s, _ready_s(world, end_s), fate, places=_places(site, state))
-
-
-def _ready_s(world: JobWorld, end_s: Floats) -> Floats:
-    """When each job could have started: never where it waits for one that did not run."""
-    jobs, arrival_s = world.jobs, world.jobs.work.arrival_s
-    if jobs.after is None:
-        return arrival_s
-    think_s = np.zeros(world.n_jobs) if jobs.think_s is None else jobs.think_s
-    ended_s = np.nan_to_num(end_s, nan=np.inf)[jobs.after]
-    return np.where(jobs.after == NO_JOB, arrival_s, np.maximum(arrival_s, ended_s + think_s))
+    ready_s = ready_times(world, start_s, end_s, fate == Fate.KILLED)
+    return JobAllocation(option, start_s, end_s, ready_s, fate, places=_places(site, state))
 
 
 def _places(site: Site, state: SiteRun) -> Places:

@@ -24,16 +24,22 @@ ALIKE_S = 60.0
 """Waits that differ by no more need no reason."""
 
 _CAME_LATER = "follows a job that ended later"
+_BEGINS_LATER = "waited for its begin time"
 _INTERRUPTED = "interrupted in the replay"
 _PAST_NODES = "log had more than the nodes have"
 _PAST_LIMITS = "log had more than a limit allows"
 _NOT_ELIGIBLE = "waited in the log: not eligible"
+_ARRAY = "limit of its array"
 _LIMIT, _PASSED, _FULL, _BEHIND = "a limit", "passed by its like", "nodes in use", "behind others"
 _UNSURE, _ROOM = "perhaps nodes in use", "room"
 _IN_REPLAY, _IN_LOG = "waited in the replay: {}", "waited in the log: {}"
 
 REASONS = {
-    _CAME_LATER: "in the replay the job before it ended so much later that it came more than a minute later itself",
+    _CAME_LATER: (
+        "in the replay it came more than a minute later, as another job had to start or end first, or a part of it had "
+        "to come"
+    ),
+    _BEGINS_LATER: "its begin time came more than a minute after it, and the replay counts its wait from then on",
     _INTERRUPTED: "in the replay it was preempted, or lost its nodes, after it had started",
     _PAST_NODES: (
         "it started first in the log, where the jobs that ran then, with it, need more of something than the nodes "
@@ -43,6 +49,7 @@ REASONS = {
         "it started first in the log, where the jobs that ran then, with it, had more than one of its limits allows "
         "in the model, or more licences than there are"
     ),
+    _IN_REPLAY.format(_ARRAY): "as many tasks of its array ran as may run together",
     _IN_REPLAY.format(_LIMIT): "with it, one of its limits would have been passed, or licences were not enough",
     _IN_REPLAY.format(_PASSED): (
         "a job ran that had come later and asks for just the same, nodes and time: an order of priority, what is "
@@ -55,6 +62,7 @@ REASONS = {
         "for jobs that came later, such as an order of priority or a power cap"
     ),
     _NOT_ELIGIBLE: "the log says that it could not start yet: a begin time, or a dependency",
+    _IN_LOG.format(_ARRAY): "as many tasks of its array ran as may run together",
     _IN_LOG.format(_LIMIT): "with it, one of its limits would have been passed, or licences were not enough",
     _IN_LOG.format(_PASSED): (
         "a job ran that had come later and asks for just the same, nodes and time: an order of priority, a limit, or "
@@ -163,7 +171,10 @@ def reasons(world: JobWorld, trace: Trace, allocation: JobAllocation) -> Codes:
     found[jobs[~is_late]] = _of_early(world, ground, log, asked.only(~is_late))
     came_later = allocation.ready_s - world.jobs.work.arrival_s > ALIKE_S
     was_cut = np.isin(np.arange(world.n_jobs), allocation.pieces.job)
-    for name, holds in ((_INTERRUPTED, was_cut), (_CAME_LATER, came_later)):
+    conditions = world.jobs.conditions
+    begins_s = None if conditions is None else conditions.begin_s
+    begins_later = came_later & (allocation.ready_s == begins_s) if begins_s is not None else np.zeros_like(came_later)
+    for name, holds in ((_INTERRUPTED, was_cut), (_CAME_LATER, came_later), (_BEGINS_LATER, begins_later)):
         found[(found >= 0) & holds] = _CODES[name]
     return found
 
@@ -182,6 +193,7 @@ def _of_late(world: JobWorld, ground: _Ground, log: _Side, replay: _Side, asked:
         {
             _PAST_NODES: _is_full(ground, log.nodes, asked, waits=False),
             _PAST_LIMITS: _is_limited(world, log, asked, waits=False),
+            _IN_REPLAY.format(_ARRAY): _is_limited(world, replay, asked, of_arrays=True),
             _IN_REPLAY.format(_LIMIT): _is_limited(world, replay, asked),
             _IN_REPLAY.format(_PASSED): _is_passed(ground, replay, asked),
             _IN_REPLAY.format(_FULL): _is_full(ground, replay.nodes, asked),
@@ -196,6 +208,7 @@ def _of_early(world: JobWorld, ground: _Ground, log: _Side, asked: _Asked) -> Co
     return _first(
         {
             _NOT_ELIGIBLE: asked.at_s < log.ready_s[asked.job],
+            _IN_LOG.format(_ARRAY): _is_limited(world, log, asked, of_arrays=True),
             _IN_LOG.format(_LIMIT): _is_limited(world, log, asked),
             _IN_LOG.format(_PASSED): _is_passed(ground, log, asked),
             _IN_LOG.format(_FULL): _is_full(ground, log.nodes, asked),
@@ -231,8 +244,13 @@ def _is_full(ground: _Ground, nodes: _Uses, asked: _Asked, *, waits: bool = True
     return np.asarray(((used > ground.has[span_of]) & (needs > 0)).any(axis=1))
 
 
-def _is_limited(world: JobWorld, side: _Side, asked: _Asked, *, waits: bool = True) -> Bools:
-    """Whether a limit of a job, or the number of licences, does not let it run as well or, if it runs, is passed."""
+def _is_limited(world: JobWorld, side: _Side, asked: _Asked, *, waits: bool = True, of_arrays: bool = False) -> Bools:
+    """Whether a limit of a job, or the number of licences, does not let it run as well or, if it runs, is passed.
+
+    It may be asked for the limits of arrays alone.
+    """
+    from joulewise.worlds.jobs.sites.arrays import ARRAY
+
     found, demands = np.zeros(asked.job.size, np.bool_), world.jobs.demands
     if world.site is None or demands is None:
         return found
@@ -240,10 +258,14 @@ def _is_limited(world: JobWorld, side: _Side, asked: _Asked, *, waits: bool = Tr
     row, slot = np.nonzero(limits.holders[side.job] >= 0)
     job = side.job[row]
     held = _Uses(limits.holders[job, slot], side.start_s[row], side.end_s[row], limits.uses[kind[job]])
+    is_array = np.array([name.startswith(f"{ARRAY} ") for name in limits.names], np.bool_)
     for holder in limits.holders[asked.job].T if row.size else ():
         needs, who = limits.uses[kind[asked.job]], np.maximum(holder, 0)
         used = held.level(who, asked.at_s) + needs * waits
-        found |= (holder >= 0) & ((used > limits.most[who]) & (needs > 0)).any(axis=1)
+        counts = (holder >= 0) & (is_array[who] | (not of_arrays))
+        found |= counts & ((used > limits.most[who]) & (needs > 0)).any(axis=1)
+    if of_arrays:
+        return found
     everywhere, needs = np.zeros(side.job.size, np.int64), demands.licences[kind[asked.job]]
     lent = _Uses(everywhere, side.start_s, side.end_s, demands.licences[kind[side.job]])
     used = lent.level(np.zeros(asked.job.size, np.int64), asked.at_s) + needs * waits

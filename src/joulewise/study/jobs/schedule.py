@@ -27,6 +27,7 @@ from joulewise.study.jobs.sources import (
 )
 from joulewise.study.jobs.template import JOBS_TEMPLATE
 from joulewise.study.jobs.warnings import (
+    conditions_never_met,
     jobs_that_never_start,
     processors_that_differ,
     resamples_of_log,
@@ -140,6 +141,7 @@ class JobsKind(Kind):
                 scene = asked.world_of(parts)
                 yield from jobs_that_never_start(parts, scene, draw)
                 yield from rules_without_jobs(scene)
+                yield from conditions_never_met(scene)
                 yield from processors_that_differ(parts, scene)
                 yield from resources_not_replayed(scene)
                 yield from settings_without_use(scene, schedulers[parts])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from joulewise.study.jobs.log_columns import log_columns
 from joulewise.study.jobs.policies import job_policies
 from joulewise.study.jobs.schedule import JobsKind
 from joulewise.study.jobs.site_keys import site_keys
@@ -18,4 +19,9 @@ def _check_policy(spec: str, folder: Path) -> Iterator[PolicyCheck]:
     return check_policy(spec, folder)
 
 
-SYSTEM = System("jobs", (JobsKind(),), {"job-policies": job_policies, "site-keys": site_keys}, _check_policy)
+SYSTEM = System(
+    "jobs",
+    (JobsKind(),),
+    {"job-policies": job_policies, "site-keys": site_keys, "log-columns": log_columns},
+    _check_policy,
+)

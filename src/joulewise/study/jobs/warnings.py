@@ -100,6 +100,18 @@ def processors_that_differ(parts: WorldParts, scene: Scene) -> Iterator[Problem]
             yield Problem("workload.processors", found, finding.done, _INSTEAD[is_asked])
 
 
+def conditions_never_met(scene: Scene) -> Iterator[Problem]:
+    """Jobs of a log that wait for what cannot come any more, such as the good end of one that failed."""
+    from joulewise.worlds.jobs.waits import NEVER
+
+    for finding in () if scene.trace is None else scene.trace.findings:
+        if finding.key == NEVER:
+            yield Problem("workload.dependencies", f"found {finding.n:,} {finding.reason}", finding.done, _IGNORE)
+
+
+_IGNORE = 'dependencies = "ignore" starts them, and keeps no other condition either'
+
+
 def resources_not_replayed(scene: Scene) -> Iterator[Problem]:
     """What a log tells of its jobs and the clusters of a study do not have: GPUs, say."""
     findings = () if scene.trace is None else scene.trace.findings

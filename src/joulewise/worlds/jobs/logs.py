@@ -68,6 +68,13 @@ LOG_COLUMNS = (
     LogColumn("reservation", pl.String, "", "reservation in which it ran"),
     LogColumn("after_job", pl.String, "", "job_id of the job that it had to wait for"),
     LogColumn("think_s", pl.Int64, "s", "time between the end of that job and the submission of this one"),
+    LogColumn(
+        "dependency", pl.String, "", "what it waits for, as Slurm writes it: afterok:17:18, afterany:5?after:6+10, ..."
+    ),
+    LogColumn(
+        "begin_s", pl.Int64, "s", "how long after its submission its begin time is, before which it cannot start"
+    ),
+    LogColumn("array_limit", pl.Int64, "", "how many tasks of its array may run together; 17_3 is task 3 of array 17"),
 )
 """The columns of our Parquet files of jobs, which is also how every log is read."""
 
@@ -111,7 +118,13 @@ READING: dict[str, Oddity] = {
     "job step": Oddity("lines about a step of a job", "left out: the job has a line of its own", "lost"),
     "waiting array": Oddity("arrays of jobs that have not started", "left out", "lost"),
     "part of a mixed job": Oddity(
-        "parts of heterogeneous jobs", "kept as jobs of their own, which may start apart", "changed"
+        "parts of heterogeneous jobs", "kept as jobs of their own, which start together on sites alone", "changed"
+    ),
+    "begin in another zone": Oddity(
+        "jobs of which either the begin time or the submission tells a zone", "the other is read as UTC", "guessed"
+    ),
+    "odd begin time": Oddity(
+        "jobs submitted with a begin time that is neither an instant nor like now+2hours", "not read", "lost"
     ),
     "not ended": Oddity(
         "jobs that had not ended, or were put back into the queue", "left out: how long they run is not known", "lost"

@@ -146,6 +146,9 @@ def _record(job: Any) -> dict[str, str | None] | None:
         "cluster": job.get("cluster"),
         "application": job.get("name"),
         "reservation": _table(job, "reservation").get("name") or None,
+        "dependency": job.get("dependency"),
+        "array_limit": _array_limit(job) or None,
+        "submit_line": job.get("submit_line"),
     }
     return {key: None if fields.get(key) in (None, "") else str(fields[key]) for key in NAMES}
 
@@ -180,6 +183,12 @@ def _id(job: dict[str, Any]) -> str:
         if first and place is not None:
             return f"{first}{mark}{place}"
     return str(job["job_id"])
+
+
+def _array_limit(job: dict[str, Any]) -> float | int | None:
+    """How many tasks of an array may run together; 0 stands for all."""
+    limits = _table(_table(job, "array"), "limits")
+    return _number(_table(_table(limits, "max"), "running").get("tasks"))
 
 
 def _state(job: dict[str, Any]) -> Any:

@@ -35,6 +35,10 @@ NAMES: dict[str, tuple[str, ...]] = {
     "cluster": ("Cluster",),
     "application": ("JobName",),
     "reservation": ("Reservation",),
+    "dependency": ("Dependency",),
+    "begin": ("BeginTime", "Begin"),
+    "array_limit": ("ArrayTaskThrottle", "ArrayTaskLimit"),
+    "submit_line": ("SubmitLine",),
 }
 """What is read, and by which names versions of sacct call it; the first that is there counts."""
 
@@ -49,18 +53,33 @@ _MEMORY_IN_ALL = r"(?:^|,)mem=([0-9.]+[KMGTP]?)"
 _NO_MEMORY = r"^0+\D*$"
 _KILO = {"": 2**10, "K": 1, "M": 2**10, "G": 2**20, "T": 2**30, "P": 2**40}
 
+_DEPENDENCY = r"\s(?:--dependency[= ]|-d ?)[\"']?((?:after|singleton)[\w:+?,*]*)"
+_ARRAY_LIMIT = r"\s(?:--array[= ]|-a ?)[\"']?[0-9,:\-]+%([0-9]+)"
+_BEGIN = r"\s(?:--begin[= ]|-b ?)[\"']?"
+_BEGIN_AT = rf"{_BEGIN}([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T[0-9]{{2}}:[0-9]{{2}}(?::[0-9]{{2}})?)"
+_BEGIN_AFTER = rf"{_BEGIN}now\+([0-9]+)([a-z]+)?"
+_BEGIN_NOW = rf"{_BEGIN}now(?:[\s\"']|$)"
+_MINUTES = len("2026-03-01T09:00")
+_UNITS_S = {
+    f"{unit}{ending}": float(seconds)
+    for unit, seconds in {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}.items()
+    for ending in ("", "s")
+}
+"""What the command of submission says of what a job waits for."""
+
 PLAIN_DATE = rf"^{_DAY_TIME}$"
 """An instant of which only the log's own clock tells when it was."""
 
 _INSTANT, _LENGTH, _NUMBER = (
     rf"^(?:{form}|{_NONE})$" for form in (rf"{_DATE[1:-1]}|[0-9]+", rf"{_DURATION[1:-1]}", r"-?[0-9]+(?:\.[0-9]+)?")
 )
-_INSTANTS = ("submit", "eligible", "start", "end")
+_INSTANTS = ("submit", "eligible", "start", "end", "begin")
 FORMS = {
     **dict.fromkeys(_INSTANTS, _INSTANT),
     **dict.fromkeys(("elapsed", "limit"), _LENGTH),
     **dict.fromkeys(
-        ("elapsed_s", "limit_min", "cores", "requested_cores", "nodes", "requested_nodes", "energy_j"), _NUMBER
+        ("elapsed_s", "limit_min", "cores", "requested_cores", "nodes", "requested_nodes", "energy_j", "array_limit"),
+        _NUMBER,
     ),
 }
 """How the cells look that are read as numbers."""
@@ -89,6 +108,10 @@ def frame_of_records(log: Log, records: pl.DataFrame) -> pl.DataFrame:
     is_going_on = records["state"].is_in(_GOING_ON).fill_null(False)
     log.note("not ended", int(is_going_on.sum()))
     records = records.filter(~is_going_on)
+    records = records.with_columns(**_of_submit_line())
+    log.note("odd begin time", int(records["is_odd_begin"].sum()))
+    is_plain = [records[name].str.contains(PLAIN_DATE) for name in ("begin", "submit")]
+    log.note("begin in another zone", int((is_plain[0] != is_plain[1]).fill_null(False).sum()))
     given, asked = records["given"], records["asked"]
     log.note("other resource", int((tres.has_others(given) | tres.has_others(asked)).sum()))
     known = _with_memory(records.with_columns(_instant_s(records[name]) for name in _INSTANTS).with_columns(_sizes()))
@@ -112,7 +135,7 @@ def _sizes() -> list[pl.Expr]:
 
 def _columns() -> dict[str, pl.Expr]:
     """Each column of a table of jobs, from records of text with instants, sizes and memory."""
-    submit_s, eligible_s, start_s, end_s = (pl.col(name) for name in _INSTANTS)
+    submit_s, eligible_s, start_s, end_s, begin_s = (pl.col(name) for name in _INSTANTS)
     elapsed_s = pl.coalesce(_number("elapsed_s"), _length_s("elapsed"), end_s - start_s)
     wait_s = start_s - submit_s
     exact = {
@@ -123,13 +146,30 @@ def _columns() -> dict[str, pl.Expr]:
         "requested_s": _positive(pl.coalesce(_number("limit_min") * 60, _length_s("limit"))),
         **{name: pl.col(name) for name in ("cores", "requested_cores", "nodes", "requested_nodes", "energy_j")},
         "requested_memory_kb": pl.col("memory_kb"),
+        "begin_s": pl.coalesce((begin_s - submit_s).clip(0), "begin_after_s"),
+        "array_limit": _number("array_limit"),
     }
-    texts = ("user", "group", "queue", "partition", "cluster", "application", "reservation", "features")
+    texts = ("user", "group", "queue", "partition", "cluster", "application", "reservation", "features", "dependency")
     return {
         "job_id": pl.col("id"),
         "status": pl.col("state"),
         **{name: _told(name) for name in texts},
         **{name: value.cast(SCHEMA[name], strict=False) for name, value in exact.items()},
+    }
+
+
+def _of_submit_line() -> dict[str, pl.Expr]:
+    """What the command of submission asks for, where no column tells it; a begin time may count from then."""
+    line = pl.col("submit_line")
+    dated, after = line.str.extract(_BEGIN_AT, 1), line.str.extract(_BEGIN_AFTER, 1).cast(pl.Float64)
+    unit_s = line.str.extract(_BEGIN_AFTER, 2).replace_strict(_UNITS_S, default=None, return_dtype=pl.Float64)
+    is_asked = line.str.contains(r"\s--begin[= ]") & ~line.str.contains(_BEGIN_NOW)
+    return {
+        "dependency": pl.coalesce(_told("dependency"), line.str.extract(_DEPENDENCY, 1)),
+        "array_limit": pl.coalesce("array_limit", line.str.extract(_ARRAY_LIMIT, 1)),
+        "begin": pl.coalesce(_told("begin"), pl.when(dated.str.len_chars() == _MINUTES).then(dated + ":00"), dated),
+        "begin_after_s": after * unit_s.fill_null(1.0),
+        "is_odd_begin": (is_asked & _told("begin").is_null() & dated.is_null() & after.is_null()).fill_null(False),
     }
 
 

@@ -15,7 +15,8 @@ from joulewise.errors import Problem, raise_if_any
 from joulewise.model import Workload
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.clusters import Clusters, ClusterSystem, JobTypes
-from joulewise.model.jobs import NO_JOB, Jobs, Label
+from joulewise.model.conditions import NO_JOB, Conditions
+from joulewise.model.jobs import Jobs, Label
 from joulewise.worlds.frames import InputColumn, InputTable, read_table
 from joulewise.worlds.jobs.cluster_tables import Numbers, TypeOptions, options_of, rigid_types, types_of, with_nodes
 from joulewise.worlds.jobs.parallel_day import mean_times_s
@@ -87,11 +88,11 @@ def read_jobs(parameters: JobTable, system: ClusterSystem, folder: Path = Path()
     arrival_s = table.quantity(ARRIVAL)
     check_order(table, arrival_s)
     kinds = _typed(table, system) if _JOB_TYPE.name in table.columns else _rigid(table, system.clusters)
-    after, think_s = _dependencies(table)
+    conditions = _dependencies(table)
     raise_if_any(table.problems)
     work = _workload(table, parameters, arrival_s, kinds)
     labels = {column.name: _label(table, column) for column in _LABELS if column.name in table.columns}
-    return ClusterSystem(system.clusters, kinds.types), Jobs(work, after, think_s, labels)
+    return ClusterSystem(system.clusters, kinds.types), Jobs(work, conditions, labels)
 
 
 def check_jobs_table(parameters: JobTable, folder: Path) -> None:
@@ -192,17 +193,18 @@ def _report_sizes(table: InputTable, first_row: Numbers, is_nowhere: Bools) -> N
     table.report(rows, "must be between numbers of nodes that job_times lists for the job type")
 
 
-def _dependencies(table: InputTable) -> tuple[Ints | None, Floats | None]:
+def _dependencies(table: InputTable) -> Conditions | None:
     """The earlier job that each one comes after, and how long after; None where no job comes after another."""
     if _AFTER.name not in table.columns:
-        return None, None
+        return None
     names = table.texts(_JOB.name)
     table.report_rows(_JOB.name, (names.is_not_null() & ~names.is_first_distinct()).to_numpy(), "must be unique")
     place = {name: row for row, name in enumerate(names) if name is not None}
     afters = table.texts(_AFTER.name)
     after = np.array([NO_JOB if name is None else place.get(name, len(place)) for name in afters], np.int32)
-    table.report_rows(_AFTER.name, after >= np.arange(after.size), "must be the name of a job in a row above")
-    return after, table.quantity(_THINK, 0.0)
+    is_later = after >= np.arange(after.size)
+    table.report_rows(_AFTER.name, is_later, "must be the name of a job in a row above")
+    return Conditions.following(np.where(is_later, NO_JOB, after), table.quantity(_THINK, 0.0))
 
 
 def _workload(table: InputTable, p: JobTable, arrival_s: Floats, kinds: _Kinds) -> Workload:

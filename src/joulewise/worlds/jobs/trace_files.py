@@ -36,7 +36,7 @@ from joulewise.worlds.jobs.sacct import is_sacct, read_sacct
 from joulewise.worlds.jobs.sacct_json import is_sacct_json, read_sacct_json
 from joulewise.worlds.jobs.swf import is_swf, read_swf
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Of the Parquet files; files of another version are refused."""
 
 TRACE_COLUMNS = tuple(InputColumn(column.name, column.unit, column.meaning, True) for column in LOG_COLUMNS)

@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from joulewise.errors import Problem, as_written
-from joulewise.model.arrays import Bools, Counts, Floats, Ints
-from joulewise.model.jobs import NO_JOB, Label
+from joulewise.model.arrays import Counts, Floats, Ints
+from joulewise.model.jobs import Label
 from joulewise.worlds.jobs.logs import READING, LogAbout, Part
 from joulewise.worlds.jobs.trace_files import TraceTable
 from joulewise.worlds.parameters import broken_rules, explained
@@ -27,6 +27,7 @@ COLUMNS = (
     "job_id", "submit_s", "eligible_s", "wait_s", "run_s", "requested_s", "cores", "requested_cores", "nodes",
     "requested_nodes", "requested_memory_kb", "gpus", "requested_gpus", "gpu_kind", "requested_gpu_kind", "licences",
     "features", "energy_j", *LABELS, "cluster", "application", "reservation", "after_job", "think_s",
+    "status", "dependency", "begin_s", "array_limit",
 )  # fmt: skip
 """The columns of a trace that are replayed."""
 
@@ -57,7 +58,9 @@ class TraceConventions:
     )
     dependencies: Literal["replay", "ignore"] = explained(
         "replay",
-        "jobs that follow another: submitted its think time after its end, not before they were; or when they were",
+        "what jobs wait for: other jobs to start or end, begin times, limits on the tasks of an array, and parts that "
+        "start together; a job that follows another comes its think time after its end, not before it was submitted. "
+        "Or none of that",
     )
     planned: Literal["requested", "true", "recent", "quantile"] = explained(
         "requested",
@@ -213,29 +216,6 @@ def labels_of(log: pl.DataFrame) -> dict[str, Label]:
     return {name: _label(log[name]) for name in LABELS if log[name].null_count() < log.height}
 
 
-def dependencies_of(jobs: TraceJobs, fits: Bools, findings: list[TraceFinding]) -> tuple[Ints, Floats] | None:
-    """The job that each one follows, and how long after; None where none does. What cannot be kept is noted."""
-    log = jobs.log
-    if log["after_job"].null_count() == log.height:
-        return None
-    row = pl.int_range(pl.len(), dtype=pl.Int32)
-    followers = log.select("after_job", row=row).filter(pl.col("after_job").is_not_null())
-    others = log.select(after_job="job_id", row=row, other=row)
-    joined = followers.join_asof(others, on="row", by="after_job", allow_exact_matches=False, check_sortedness=False)
-    is_absent = ~followers["after_job"].is_in(others["after_job"].implode())
-    _note(findings, "follows an absent job", int(is_absent.sum()),
-          "jobs that follow one which is not replayed", "submitted when they were", "lost")  # fmt: skip
-    _note(findings, "follows a later job", joined["other"].null_count() - int(is_absent.sum()),
-          "jobs that follow one which was submitted later", "submitted when they were", "lost")  # fmt: skip
-    after = np.full(log.height, NO_JOB, np.int32)
-    after[joined["row"].to_numpy()] = joined["other"].fill_null(NO_JOB).to_numpy()
-    too_large = (after != NO_JOB) & ~fits[after]
-    _note(findings, "follows a job that fits nowhere", int(too_large.sum()),
-          "jobs that follow one which fits nowhere", "submitted when they were", "lost")  # fmt: skip
-    after[too_large] = NO_JOB
-    return after, np.where(after == NO_JOB, 0.0, log["think_s"].fill_null(0).to_numpy())
-
-
 FEWEST = 2
 """So few ended jobs of somebody tell how long the next one takes."""
 
@@ -326,7 +306,11 @@ def _with_arrival(jobs: pl.DataFrame, p: TraceConventions, findings: list[TraceF
     if not n or not is_moved:
         return jobs
     late_s = pl.col("eligible_s").fill_null(0)
-    moved = jobs.with_columns(submit_s=pl.col("submit_s") + late_s, wait_s=(pl.col("wait_s") - late_s).clip(0))
+    moved = jobs.with_columns(
+        submit_s=pl.col("submit_s") + late_s,
+        wait_s=(pl.col("wait_s") - late_s).clip(0),
+        begin_s=(pl.col("begin_s") - late_s).clip(0),
+    )
     return moved.sort("submit_s", maintain_order=True)
 
 

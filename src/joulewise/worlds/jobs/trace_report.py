@@ -19,6 +19,7 @@ from joulewise.worlds.jobs.trace_jobs import (
     findings_of_reading,
     jobs_to_replay,
 )
+from joulewise.worlds.jobs.waits import n_odd_dependencies
 
 _ROWS_AT_ONCE = 100_000
 
@@ -131,7 +132,11 @@ def _of_machine(is_too_large: Bools, log: pl.DataFrame) -> list[TraceFinding]:
             "jobs that follow another",
             "submitted after it has ended, if it is an earlier job of the log that can run",
         ),
-    ]
+        TraceFinding(
+            "odd dependency", n_odd_dependencies(log), "jobs with a dependency that Slurm would not take",
+            "refused by a replay, unless dependencies are left out of it", "lost",
+        ),
+    ]  # fmt: skip
     return [finding for finding in findings if finding.n]
 
 

@@ -24,8 +24,10 @@ from joulewise.worlds.jobs.logs import LogAbout
 from joulewise.worlds.jobs.resample import LOGGED_TRIAL, Blocks
 from joulewise.worlds.jobs.ruled import RuledJobs
 from joulewise.worlds.jobs.rules import read_rules
+from joulewise.worlds.jobs.sites.arrays import with_array_limits
 from joulewise.worlds.jobs.sites.demands import demands_on
 from joulewise.worlds.jobs.sites.ground import clusters_of, not_replayed, site_of, with_partitions
+from joulewise.worlds.jobs.sites.parts import parts_that_fit
 from joulewise.worlds.jobs.sites.site import SiteTables
 from joulewise.worlds.jobs.trace_clock import clock_of_log, with_zone
 from joulewise.worlds.jobs.trace_files import TraceTable, read_trace_table
@@ -36,12 +38,12 @@ from joulewise.worlds.jobs.trace_jobs import (
     TraceFinding,
     TraceJobs,
     convention_problems,
-    dependencies_of,
     findings_of_reading,
     jobs_to_replay,
     labels_of,
     processors_of,
 )
+from joulewise.worlds.jobs.waits import Waits
 from joulewise.worlds.parameters import broken_rules, explained, is_positive
 
 _ONE_MACHINE = "machine"
@@ -167,11 +169,15 @@ def load_trace(
     clusters = _clusters(p, table, jobs, system)
     ruled = RuledJobs.of(jobs, clusters, read_rules(p.rules, folder))
     findings += ruled.findings
+    waits = None if p.dependencies == "ignore" else Waits(jobs, table.source, has_site=site is not None)
     fits, demands = np.ones(jobs.cores.size, np.bool_), None
     if tables is not None and site is not None:
         demands = demands_on(tables, site, jobs, processors_of(table.about, p), findings)
         findings += not_replayed(tables)
-        fits = demands.can_start(site)
+        if waits is not None:
+            demands = replace(demands, limits=with_array_limits(demands.limits, jobs.log))
+        together = None if waits is None else waits.together
+        fits = demands.can_start(site) if together is None else parts_that_fit(site, demands, together, findings)
     types = _types(ruled, np.array(p.power_fractions[: p.pstates]), fits)
     fits = np.diff(types.first) > 0
     if not fits.all():
@@ -179,9 +185,8 @@ def load_trace(
         what = "jobs that no nodes allowed to them have room for" if tables else _TOO_LARGE
         reason = f"{what} (the largest needs {largest:,} processors)"
         findings.append(TraceFinding("too large", n, reason, "reported as impossible, they never start", "lost"))
-    followed = dependencies_of(jobs, fits, findings) if p.dependencies == "replay" else None
-    after, think_s = followed or (None, None)
-    made = Jobs(_work(ruled, p), after, think_s, labels_of(jobs.log), demands)
+    conditions = None if waits is None else waits.conditions(fits, findings)
+    made = Jobs(_work(ruled, p), conditions, labels_of(jobs.log), demands)
     replayed = ClusterSystem(clusters, types)
     told = (jobs.log["job_id"], jobs.requested_s, jobs.cores, table.about, tuple(findings), clock)
     return Trace(replayed, made, *told, *_logged(jobs, p), site, blocks, is_resample)

@@ -7,12 +7,14 @@ import math
 import numpy as np
 
 from joulewise.kernels.jit import inlined, kernel, shared
+from joulewise.kernels.jobs.sites.conditions import comes_as, note_end, note_start
 from joulewise.kernels.jobs.sites.fitting import (
     could_fit,
     fits_now,
     forget_held,
     has_licences,
     hold,
+    hold_parts,
     take_from_held,
     take_now,
 )
@@ -20,45 +22,7 @@ from joulewise.kernels.jobs.sites.greedy import next_best, open_looks
 from joulewise.kernels.jobs.sites.layout import ANY_NUMBER, NOWHERE
 from joulewise.kernels.jobs.sites.outlook import end_s, plan_end, put, remove
 from joulewise.kernels.jobs.sites.shares import factor_of, note_share, see_shares
-
-# What is to come
-
-
-@inlined
-def _next_s(heap):
-    """When the next of a heap comes."""
-    return heap.at_s[0] if heap.size[0] > 0 else math.inf
-
-
-@inlined
-def _push(heap, i, at_s):
-    """Something comes for job i at an instant, in no order but that the earliest is found."""
-    at = heap.size[0]
-    heap.size[0] += 1
-    while at > 0 and heap.at_s[(at - 1) >> 1] > at_s:
-        above = (at - 1) >> 1
-        heap.at_s[at], heap.job[at] = heap.at_s[above], heap.job[above]
-        at = above
-    heap.at_s[at], heap.job[at] = at_s, i
-
-
-@inlined
-def _pop(heap):
-    """The job for which something comes first, which is taken out of a heap."""
-    first = heap.job[0]
-    heap.size[0] -= 1
-    n = heap.size[0]
-    at_s, i, at, below = heap.at_s[n], heap.job[n], 0, 1
-    while below < n:
-        if below + 1 < n and heap.at_s[below + 1] < heap.at_s[below]:
-            below += 1
-        if heap.at_s[below] >= at_s:
-            break
-        heap.at_s[at], heap.job[at] = heap.at_s[below], heap.job[below]
-        at, below = below, 2 * below + 1
-    heap.at_s[at], heap.job[at] = at_s, i
-    return first
-
+from joulewise.kernels.jobs.sites.timed import next_s, pop, push
 
 # Jobs end, come and start
 
@@ -74,17 +38,15 @@ def _change_free(run, i, sign):
             put(run, p)
         else:
             remove(run, p)
-    for lic in range(run.ground.licences.size):
-        run.ground.licences[lic] -= sign * run.asks.licences[k, lic]
     _count(run, i, k, sign)
-    if run.rules.by_shares:
-        note_share(run.ranked.shares, i, run.start_s[i] if sign > 0 else end_s(run, i), sign)
 
 
 @inlined
 def _count(run, i, k, sign):
-    """The holders of a job have more, or less, than before."""
+    """The holders of a job, and who has licences, have more, or less, than before."""
     limits = run.limits
+    for lic in range(run.ground.licences.size):
+        run.ground.licences[lic] -= sign * run.asks.licences[k, lic]
     for slot in range(limits.holders.shape[1]):
         b = limits.holders[i, slot]
         if b != NOWHERE:
@@ -109,14 +71,13 @@ def _is_within_limits(run, i):
 def _end_all(run, now_s):
     """End all jobs that end now; whether there are any."""
     n = 0
-    while _next_s(run.ends) == now_s:
-        i = _pop(run.ends)
+    while next_s(run.ends) == now_s:
+        i = pop(run.ends)
         _change_free(run, i, -1)
+        if run.rules.by_shares:
+            note_share(run.ranked.shares, i, now_s, -1)
         run.tried.n_ended[0] += 1
-        j = run.coming.first_follower[i]
-        while j != NOWHERE:
-            _push(run.later, j, max(run.coming.arrival_s[j], now_s + run.coming.think_s[j]))
-            j = run.coming.next_follower[j]
+        note_end(run, i, now_s)
         n += 1
     return n > 0
 
@@ -125,8 +86,8 @@ def _end_all(run, now_s):
 def _is_outlived(run, now_s):
     """Whether any job runs on that was planned to have ended."""
     while run.outlived.size[0] > 0 and end_s(run, run.outlived.job[0]) <= now_s:
-        _pop(run.outlived)
-    return _next_s(run.outlived) <= now_s
+        pop(run.outlived)
+    return next_s(run.outlived) <= now_s
 
 
 @inlined
@@ -167,8 +128,15 @@ def _queue_up(run, priority, i, now_s):
 
 
 @inlined
-def _start(run, i, now_s):
-    """A job starts at the places that were chosen."""
+def _come(run, priority, i, now_s):
+    """A job is ready; whether one joins the queue and passes another there."""
+    j = comes_as(run, i)
+    return j != NOWHERE and _queue_up(run, priority, j, now_s)
+
+
+@inlined
+def _place(run, i, now_s):
+    """A job gets the places that were chosen."""
     k, first, choice = run.asks.of_job[i], run.pieces.first[i], run.choice
     until_s = now_s + run.coming.planned_s[i]
     for c in range(choice.n[0]):
@@ -179,19 +147,111 @@ def _start(run, i, now_s):
     run.pieces.n[i] = choice.n[0]
     run.start_s[i] = now_s
     _change_free(run, i, 1)
-    _push(run.ends, i, now_s + run.coming.time_s[i])
+
+
+@inlined
+def _take_back(run, i, now_s):
+    """A job that has just got its places gives them back, as if nothing had been."""
+    k, until_s = run.asks.of_job[i], now_s + run.coming.planned_s[i]
+    _change_free(run, i, -1)
+    for p in range(run.pieces.first[i], run.pieces.first[i] + run.pieces.n[i]):
+        take_from_held(run, k, run.pieces.place[p], -run.pieces.n_pieces[p], now_s, until_s)
+    run.pieces.n[i] = 0
+    run.start_s[i] = math.nan
+
+
+@inlined
+def _begin(run, i, now_s):
+    """A job runs from now on at its places."""
+    if run.rules.by_shares:
+        note_share(run.ranked.shares, i, now_s, 1)
+    push(run.ends, i, now_s + run.coming.time_s[i])
     plan_end(run, i)
     if run.coming.time_s[i] > run.coming.planned_s[i]:
-        _push(run.outlived, i, until_s)
+        push(run.outlived, i, now_s + run.coming.planned_s[i])
+    note_start(run, i, now_s)
 
 
 # Who starts
+
+
+@inlined
+def _hold_due(run, now_s):
+    """Hold nodes for the jobs that wait to have some held for them."""
+    conditions = run.conditions
+    for d in range(run.waiting.n_due[0]):
+        i = run.waiting.due[d]
+        if conditions.part_of[i] == NOWHERE:
+            hold(run, i, now_s)
+        else:
+            hold_parts(run, conditions.part_of[i], now_s)
+    run.waiting.n_due[0] = 0
+
+
+@shared
+def _start_parts(run, c, now_s):
+    """Let the parts of a waiting job start if all fit beside each other, or none; whether they did."""
+    conditions, n_placed = run.conditions, 0
+    begin, end = conditions.first_part[c], conditions.first_part[c + 1]
+    for at in range(begin, end):
+        if not could_fit(run, run.asks.of_job[conditions.part[at]]):
+            return False
+    _hold_due(run, now_s)
+    for at in range(begin, end):
+        i = conditions.part[at]
+        if not fits_now(run, run.asks.of_job[i], now_s, now_s + run.coming.planned_s[i]):
+            break
+        _place(run, i, now_s)
+        n_placed += 1
+    if n_placed < end - begin:
+        for at in range(begin + n_placed - 1, begin - 1, -1):
+            _take_back(run, conditions.part[at], now_s)
+        return False
+    for at in range(begin, end):
+        _begin(run, conditions.part[at], now_s)
+    return True
+
+
+@shared
+def _may_parts(run, c):
+    """Whether the partitions of all parts of a job go on, and licences and limits allow them together."""
+    conditions, n_counted, may = run.conditions, 0, True
+    begin, end = conditions.first_part[c], conditions.first_part[c + 1]
+    for at in range(begin, end):
+        i = conditions.part[at]
+        k = run.asks.of_job[i]
+        if run.partitions.is_blocked[run.asks.partition[k]] or not (has_licences(run, k) and _is_within_limits(run, i)):
+            may = False
+            break
+        _count(run, i, k, 1)
+        n_counted += 1
+    for at in range(begin, begin + n_counted):
+        i = conditions.part[at]
+        _count(run, i, run.asks.of_job[i], -1)
+    return may
+
+
+@inlined
+def _is_for_backfill(run, i):
+    """Whether a job has parts, which Slurm's first pass does not look at."""
+    return run.rules.in_passes and run.conditions.part_of[i] != NOWHERE
+
+
+@inlined
+def _may_start(run, i, p):
+    """Whether the partition of a job goes on, and licences and limits allow the job."""
+    c = run.conditions.part_of[i]
+    if c != NOWHERE:
+        return _may_parts(run, c)
+    return not run.partitions.is_blocked[p] and has_licences(run, run.asks.of_job[i]) and _is_within_limits(run, i)
 
 
 @shared
 def _start_if_it_fits(run, i, now_s):
     """Let a waiting job start if it fits beside all that runs and is held ahead; whether it did."""
     k, tried, planned_s = run.asks.of_job[i], run.tried, run.coming.planned_s[i]
+    if run.conditions.part_of[i] != NOWHERE:
+        return _start_parts(run, run.conditions.part_of[i], now_s)
     if tried.after[k] == tried.n_ended[0]:
         return False
     if tried.at_look[k] == tried.look[0] and planned_s >= tried.planned_s[k]:
@@ -199,14 +259,13 @@ def _start_if_it_fits(run, i, now_s):
     if not could_fit(run, k):
         tried.after[k] = tried.n_ended[0]
         return False
-    for d in range(run.waiting.n_due[0]):
-        hold(run, run.waiting.due[d], now_s)
-    run.waiting.n_due[0] = 0
+    _hold_due(run, now_s)
     if not fits_now(run, k, now_s, now_s + planned_s):
         tried.at_look[k] = tried.look[0]
         tried.planned_s[k] = planned_s
         return False
-    _start(run, i, now_s)
+    _place(run, i, now_s)
+    _begin(run, i, now_s)
     return True
 
 
@@ -219,14 +278,11 @@ def _look_through(run, begin, n_most, backfills, now_s):
         i = waiting.job[at]
         p = run.asks.partition[run.asks.of_job[i]]
         n_looked += 1
-        if (
-            not partitions.is_blocked[p] and n_looked <= n_most
-            and has_licences(run, run.asks.of_job[i]) and _is_within_limits(run, i)
-        ):  # fmt: skip
+        if n_looked <= n_most and (backfills or not _is_for_backfill(run, i)) and _may_start(run, i, p):
             if _start_if_it_fits(run, i, now_s):
                 continue
             if not backfills:
-                _wait_for_first(run, p)
+                _wait_for_first(run, i, p)
             elif partitions.n_held[p] < run.rules.n_ahead:
                 partitions.n_held[p] += 1
                 waiting.due[waiting.n_due[0]] = i
@@ -246,7 +302,8 @@ def _map_greedily(run, now_s):
         k = run.asks.of_job[i]
         if has_licences(run, k) and _is_within_limits(run, i):
             if run.greed.looked_s[i] == now_s and fits_now(run, k, now_s, now_s + run.coming.planned_s[i]):
-                _start(run, i, now_s)
+                _place(run, i, now_s)
+                _begin(run, i, now_s)
             else:
                 hold(run, i, now_s)
         i = next_best(run, now_s)
@@ -258,9 +315,13 @@ def _map_greedily(run, now_s):
 
 
 @inlined
-def _wait_for_first(run, p):
-    """A partition waits for its first job that cannot start, in Slurm's first pass with all its nodes."""
+def _wait_for_first(run, i, p):
+    """The partitions of a job wait for it, as their first that cannot start, in Slurm's first pass with all nodes."""
+    conditions, c = run.conditions, run.conditions.part_of[i]
     run.partitions.is_blocked[p] = True
+    if c != NOWHERE:
+        for at in range(conditions.first_part[c], conditions.first_part[c + 1]):
+            run.partitions.is_blocked[run.asks.partition[run.asks.of_job[conditions.part[at]]]] = True
     if run.rules.in_passes:
         for g in range(run.partitions.is_closed.size):
             run.partitions.is_closed[g] |= run.partitions.has[p, g]
@@ -319,8 +380,8 @@ def run_site(run, priority, end_s):
     """
     n_arrived, n_events, coming, rules, pass_s = 0, 0, run.coming, run.rules, math.inf
     while True:
-        now_s = min(_next_s(run.ends), _next_s(run.later), pass_s)
-        while n_arrived < coming.arrival_s.size and coming.after[n_arrived] != NOWHERE:
+        now_s = min(next_s(run.ends), next_s(run.later), pass_s)
+        while n_arrived < coming.arrival_s.size and coming.waits[n_arrived]:
             n_arrived += 1
         if n_arrived < coming.arrival_s.size:
             now_s = min(now_s, coming.arrival_s[n_arrived])
@@ -333,11 +394,11 @@ def run_site(run, priority, end_s):
         is_new |= _end_all(run, now_s) or sorts_always or _is_outlived(run, now_s)
         begin = run.waiting.n[0]
         while n_arrived < coming.arrival_s.size and coming.arrival_s[n_arrived] == now_s:
-            if coming.after[n_arrived] == NOWHERE:
-                is_new |= _queue_up(run, priority, n_arrived, now_s)
+            if not coming.waits[n_arrived]:
+                is_new |= _come(run, priority, n_arrived, now_s)
             n_arrived += 1
-        while _next_s(run.later) == now_s:
-            is_new |= _queue_up(run, priority, _pop(run.later), now_s)
+        while next_s(run.later) == now_s:
+            is_new |= _come(run, priority, pop(run.later), now_s)
         n_events += run.waiting.n[0] > 0
         if is_new or rules.in_passes or run.greed.is_used:
             begin = 0

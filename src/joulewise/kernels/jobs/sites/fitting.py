@@ -297,10 +297,67 @@ def _sort_in(order, n, instants, h):
 @shared
 def hold(run, i, now_s):
     """Hold places for a job from the earliest instant on at which it fits, as far as planned."""
-    k, rules = run.asks.of_job[i], run.rules
-    start_s = earliest(run, i, now_s)
-    if start_s > now_s + rules.window_s:
-        return
+    start_s = earliest(run, i, now_s, now_s)
+    if start_s <= now_s + run.rules.window_s:
+        _hold_from(run, i, start_s)
+
+
+@shared
+def hold_parts(run, c, now_s):
+    """Hold places for all parts of a job, each beside those before it, from the earliest instant at which all fit."""
+    conditions, from_s, n_before = run.conditions, now_s, run.held.size[0]
+    begin, end = conditions.first_part[c], conditions.first_part[c + 1]
+    while from_s < math.inf:
+        for at in range(begin, end):  # each must fit alone
+            from_s = earliest(run, conditions.part[at], now_s, from_s)
+        if from_s > now_s + run.rules.window_s:
+            return
+        for at in range(begin, end):
+            if earliest(run, conditions.part[at], now_s, from_s) != from_s:
+                break
+            _hold_from(run, conditions.part[at], from_s)
+            if at == end - 1:
+                return
+        _forget_after(run, n_before)
+        from_s = _next_change(run, from_s)
+
+
+@inlined
+def _next_change(run, after_s):
+    """The next instant at which anything is planned to change, or is held from or until; inf for none."""
+    held, next_s = run.held, math.inf
+    for at in range(run.planned.n[0]):
+        if run.planned.at_s[at] > after_s:
+            next_s = run.planned.at_s[at]
+            break
+    for h in range(held.size[0]):
+        for at_s in (held.start_s[h], held.end_s[h]):
+            if at_s > after_s:
+                next_s = min(next_s, at_s)
+    return next_s
+
+
+@inlined
+def _forget_after(run, n):
+    """Nothing is held any longer but the first so many pieces."""
+    held = run.held
+    for h in range(held.size[0] - 1, n - 1, -1):
+        q = held.place[h]
+        held.at_place[q] = held.next[h]
+        take_from_held(run, run.asks.of_job[held.job[h]], q, -held.n_pieces[h], held.start_s[h], held.end_s[h])
+    for order in (held.by_start, held.by_end):
+        kept = 0
+        for at in range(held.size[0]):
+            if order[at] < n:
+                order[kept] = order[at]
+                kept += 1
+    held.size[0] = n
+
+
+@shared
+def _hold_from(run, i, start_s):
+    """Hold the places for a job from an instant on that has just been found to be the earliest."""
+    k = run.asks.of_job[i]
     end_s = start_s + run.coming.planned_s[i]
     start_s, end_s = _rounded(run, start_s), _rounded(run, end_s)
     held, choice = run.held, run.choice
@@ -321,18 +378,20 @@ def hold(run, i, now_s):
 
 
 @shared
-def earliest(run, i, now_s):
-    """The earliest instant at which a job fits for as long as it is planned; the choice has what is free there then.
+def earliest(run, i, now_s, from_s):
+    """The earliest instant from one on at which a job fits for as long as it is planned, inf for none.
+
+    The choice has what is free there then.
 
     Running jobs are taken to end as planned, and those past their plan at once.
     """
     k, planned_s = run.asks.of_job[i], run.coming.planned_s[i]
     if run.asks.is_spread[k] and not run.rules.in_passes and _is_held_elsewhere(run, k):
-        return _earliest_of_places(run, k, now_s)
+        return _earliest_of_places(run, k, from_s)
     sort_planned(run, now_s)
     planned, at_s, n_ended, n_started, n_over, total = run.planned, now_s, 0, 0, 0, 0
     window_s = FIRST_WINDOW_S
-    if run.asks.units[k] > 1:
+    if run.asks.units[k] > 1 or run.conditions.part_of[i] != NOWHERE:
         total = _come_near(run, k, run.ground.free, at_s, at_s + planned_s)
     else:  # no place has room now, or the job would have started
         run.choice.look[0] += 1
@@ -351,15 +410,17 @@ def earliest(run, i, now_s):
         while n_started < run.held.size[0] and run.held.start_s[run.held.by_start[n_started]] <= at_s:
             total += _change_held(run, k, run.held.by_start[n_started], 1, at_s, planned_s)
             n_started += 1
-        if total >= run.asks.units[k]:
+        if at_s >= from_s and total >= run.asks.units[k]:
             for h in range(run.held.size[0]):  # some may have come to lie within the time since they were looked at
                 total += _look_again(run, k, run.held.place[h], at_s, planned_s)
             if total >= run.asks.units[k]:
                 return at_s
+        if at_s == math.inf:
+            return at_s
         at_s = math.inf
         if n_ended < planned.n[0]:
             at_s = planned.at_s[n_ended]
-            if run.rules.in_passes:
+            if run.rules.in_passes and run.conditions.part_of[i] == NOWHERE:
                 at_s, window_s = _last_within(planned, n_ended, at_s + window_s), 2 * window_s
         if n_over < run.held.size[0]:
             at_s = min(at_s, run.held.end_s[run.held.by_end[n_over]])
@@ -385,9 +446,9 @@ def _is_held_elsewhere(run, k):
 
 
 @inlined
-def _earliest_of_places(run, k, now_s):
+def _earliest_of_places(run, k, from_s):
     """The earliest instant for a class of which no place has more than one piece, and for which nothing is held."""
-    at_s, choice = max(now_s, room_for_all_s(run, k)), run.choice
+    at_s, choice = max(from_s, room_for_all_s(run, k)), run.choice
     choice.look[0] += 1
     choice.n_near[0] = 0
     for g in range(run.ground.rank.size):

@@ -111,7 +111,7 @@ def next_best(run, now_s):
                 _look_anew(run)
             return i
         greed.looked[i] = greed.n_plans[0]
-        greed.looked_s[i] = now_s if _could_start(run, i, now_s) else earliest(run, i, now_s)
+        greed.looked_s[i] = now_s if _could_start(run, i, now_s) else earliest(run, i, now_s, now_s)
         _note_worth(run, i, greed.looked_s[i])
         replace_top(heap, i)
     return NOWHERE

@@ -72,16 +72,13 @@ class Limits(NamedTuple):
 class Coming(NamedTuple):
     """When jobs can start at the earliest and how long they run; they are in order of arrival.
 
-    `after` is a job that must have ended `think_s` before, or -1. `first_follower` and `next_follower` list them.
+    One that `waits` does not come when it arrives, but when what it waits for has come.
     """
 
     arrival_s: NDArray[np.float64]
     time_s: NDArray[np.float64]
     planned_s: NDArray[np.float64]
-    after: NDArray[np.int64]
-    think_s: NDArray[np.float64]
-    first_follower: NDArray[np.int64]
-    next_follower: NDArray[np.int64]
+    waits: NDArray[np.bool_]
 
 
 @record
@@ -252,6 +249,33 @@ class Partitions(NamedTuple):
 
 
 @record
+class Conditions(NamedTuple):
+    """What jobs wait for.
+
+    The rows of what waits for job i are from `first[i]` to `first[i + 1]`: of which `kind`, and that `job` is ready
+    `delay_s` later, when `n_left` of its rows are still to come or, where it is `any_of`, with the first. It is not
+    ready before `ready_s`. Job i ends badly if it `is_bad`. One that `has_come`, or fits nowhere, does not come.
+
+    Job i is a part of job `part_of[i]`, -1 for none, of which parts start together: `part` has them, from `first_part`
+    on, and `n_away` are not ready.
+    """
+
+    first: NDArray[np.int64]
+    job: NDArray[np.int64]
+    kind: NDArray[np.int64]
+    delay_s: NDArray[np.float64]
+    n_left: NDArray[np.int64]
+    any_of: NDArray[np.bool_]
+    ready_s: NDArray[np.float64]
+    is_bad: NDArray[np.bool_]
+    has_come: NDArray[np.bool_]
+    part_of: NDArray[np.int64]
+    first_part: NDArray[np.int64]
+    part: NDArray[np.int64]
+    n_away: NDArray[np.int64]
+
+
+@record
 class SiteRules(NamedTuple):
     """For how many jobs of each partition nodes are held ahead, and whether later jobs may start before others.
 
@@ -322,4 +346,5 @@ class SiteRun(NamedTuple):
     waiting: Waiting
     tried: Tried
     partitions: Partitions
+    conditions: Conditions
     start_s: NDArray[np.float64]

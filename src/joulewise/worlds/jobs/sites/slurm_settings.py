@@ -111,6 +111,7 @@ IN_PARAMETERS: dict[str, SlurmSetting] = {
     "bf_window_linear": SlurmSetting("number", "seconds by which planned ends of jobs are grouped"),
     "default_queue_depth": SlurmSetting("number", "most jobs that are tried when a job arrives or ends", usual=100),
     "defer": SlurmSetting("flag", "no job is tried when it is submitted"),
+    "kill_invalid_depend": SlurmSetting("flag", "jobs whose dependencies can never be met are cancelled"),
     "max_array_tasks": SlurmSetting("number", "most jobs in an array"),
     "max_sched_time": SlurmSetting("number", "most seconds that a pass over the queue takes"),
     "pack_serial_at_end": SlurmSetting("flag", "jobs of one processor are put at the end of the list of nodes"),

@@ -40,7 +40,7 @@ def too_little(site: Site, partition: int, asking: Asking, licences: Sequence[in
     for r, resource in enumerate(site.resources):
         most = int(site.capacity[list(pieces), r].max())
         if min(piece[r] for piece in pieces.values()) > most:
-            return f"{name} has {_amount(resource, most)} on a node at most"
+            return f"{name} has {amount_of(resource, most)} on a node at most"
     has_room = any((piece <= site.capacity[g]).all() for g, piece in pieces.items())
     if not has_room or (any(asking.gives) and _units_in_all(site, asking) < asking.units):
         return f"{name} has too few nodes with all that they ask for"
@@ -56,7 +56,7 @@ def _units_in_all(site: Site, asking: Asking) -> int:
     return int((site.n_nodes * on_node * gives).sum())
 
 
-def _amount(resource: str, n: int) -> str:
+def amount_of(resource: str, n: int) -> str:
     """So much of a resource, in words."""
     if resource == MEMORY_MIB:
         return f"{n / _MIB_OF_A_GIB:,.4g} GiB of memory"
