@@ -76,7 +76,7 @@ def condition_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem
     if scheduler.policy.rule == "greedy" and told.together is not None:
         found, allowed = (
             f"found {scheduler.policy.name!r} with jobs with parts",
-            "parts start together in an order alone",
+            "parts start together by orders alone",
         )
         yield Problem("scheduler.policy", found, allowed, _BACKFILL)
     if scheduler.passes == "slurm" and told.together is not None and not scheduler.policy.backfills:
