@@ -102,7 +102,7 @@ def processors_that_differ(parts: WorldParts, scene: Scene) -> Iterator[Problem]
 
 def conditions_never_met(scene: Scene) -> Iterator[Problem]:
     """Jobs of a log that wait for what cannot come any more, such as the good end of one that failed."""
-    from joulewise.worlds.jobs.waits import NEVER
+    from joulewise.worlds.jobs.logged_conditions import NEVER
 
     for finding in () if scene.trace is None else scene.trace.findings:
         if finding.key == NEVER:

@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from joulewise.model.arrays import Bools
+from joulewise.worlds.jobs.logged_conditions import n_odd_dependencies
 from joulewise.worlds.jobs.logs import SCHEMA, LogAbout
 from joulewise.worlds.jobs.trace_files import TraceTable
 from joulewise.worlds.jobs.trace_jobs import (
@@ -19,7 +20,6 @@ from joulewise.worlds.jobs.trace_jobs import (
     findings_of_reading,
     jobs_to_replay,
 )
-from joulewise.worlds.jobs.waits import n_odd_dependencies
 
 _ROWS_AT_ONCE = 100_000
 

@@ -20,6 +20,7 @@ from joulewise.model.site import Site
 from joulewise.model.supply import DAY_S
 from joulewise.units import count
 from joulewise.worlds.clock import ZONES, Clock, zone_named
+from joulewise.worlds.jobs.logged_conditions import LoggedConditions
 from joulewise.worlds.jobs.logs import LogAbout
 from joulewise.worlds.jobs.resample import LOGGED_TRIAL, Blocks
 from joulewise.worlds.jobs.ruled import RuledJobs
@@ -43,7 +44,6 @@ from joulewise.worlds.jobs.trace_jobs import (
     labels_of,
     processors_of,
 )
-from joulewise.worlds.jobs.waits import Waits
 from joulewise.worlds.parameters import broken_rules, explained, is_positive
 
 _ONE_MACHINE = "machine"
@@ -169,7 +169,7 @@ def load_trace(
     clusters = _clusters(p, table, jobs, system)
     ruled = RuledJobs.of(jobs, clusters, read_rules(p.rules, folder))
     findings += ruled.findings
-    waits = None if p.dependencies == "ignore" else Waits(jobs, table.source, has_site=site is not None)
+    waits = None if p.dependencies == "ignore" else LoggedConditions(jobs, table.source, has_site=site is not None)
     fits, demands = np.ones(jobs.cores.size, np.bool_), None
     if tables is not None and site is not None:
         demands = demands_on(tables, site, jobs, processors_of(table.about, p), findings)

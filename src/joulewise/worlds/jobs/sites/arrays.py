@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from joulewise.model.site import ANY_NUMBER, Limits
+from joulewise.worlds.jobs.logged_conditions import tasks_of_arrays
 from joulewise.worlds.jobs.sites.limits import JOBS
-from joulewise.worlds.jobs.waits import tasks_of_arrays
 
 ARRAY = "array"
 

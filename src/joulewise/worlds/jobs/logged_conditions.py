@@ -51,7 +51,7 @@ class _Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Waits:
+class LoggedConditions:
     """What the jobs of a log wait for, on a site or on clusters; InputError with all that is wrong with it."""
 
     jobs: TraceJobs
