@@ -180,13 +180,18 @@ def findings_of_reading(table: TraceTable) -> list[TraceFinding]:
     return findings
 
 
-def jobs_to_replay(table: TraceTable, p: TraceConventions) -> tuple[TraceJobs | None, list[TraceFinding]]:
-    """The jobs that can be replayed, None if there are none, and what was missing or odd in the others."""
+def jobs_to_replay(
+    table: TraceTable, p: TraceConventions, usual_s: pl.Expr | None = None
+) -> tuple[TraceJobs | None, list[TraceFinding]]:
+    """The jobs that can be replayed, None if there are none, and what was missing or odd in the others.
+
+    Where a site gives jobs a time limit if they ask for none, that is `usual_s`.
+    """
     findings = list[TraceFinding]()
     log = _in_span(_with_arrival(table.jobs, p, findings), p)
     log = _with_run_time(log, p, findings)
     log = _with_processors(log, processors_of(table.about, p), findings)
-    log = _with_request(log, p, findings)
+    log = _with_request(log if usual_s is None else _with_usual_time(log, usual_s, p, findings), p, findings)
     if log.is_empty():
         return None, findings
     submit_s = log["submit_s"].to_numpy().astype(np.float64)
@@ -356,6 +361,19 @@ def _with_processors(log: pl.DataFrame, processors: Processors, findings: list[T
           f"replayed with the {processors} ones")  # fmt: skip
     needed = log.with_columns(needed=pl.coalesce(wanted, other))
     return needed.filter(pl.col("needed").is_not_null()) if n_none else needed
+
+
+def _with_usual_time(
+    log: pl.DataFrame, usual_s: pl.Expr, p: TraceConventions, findings: list[TraceFinding]
+) -> pl.DataFrame:
+    """What a site gives jobs that ask for no time; those that ran for longer must have asked for some."""
+    if p.no_request == "drop":
+        return log
+    gets_it = (pl.col("requested_s").fill_null(0) <= 0) & (usual_s >= pl.col("run_s"))
+    usual = pl.when(gets_it).then(usual_s).otherwise("requested_s")
+    _note(findings, "usual time", log.select(gets_it.sum()).item(), "jobs without a requested time that ran no longer "
+          "than their partition usually allows", "given default_time of their partition, or max_time", "guessed")  # fmt: skip
+    return log.with_columns(requested_s=usual)
 
 
 def _with_request(log: pl.DataFrame, p: TraceConventions, findings: list[TraceFinding]) -> pl.DataFrame:

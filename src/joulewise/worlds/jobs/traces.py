@@ -27,6 +27,7 @@ from joulewise.worlds.jobs.rules import read_rules
 from joulewise.worlds.jobs.sites.demands import demands_on
 from joulewise.worlds.jobs.sites.ground import clusters_of, not_replayed, site_of, with_partitions
 from joulewise.worlds.jobs.sites.site import SiteTables
+from joulewise.worlds.jobs.sites.usual_times import usual_times
 from joulewise.worlds.jobs.trace_clock import clock_of_log, with_zone
 from joulewise.worlds.jobs.trace_files import TraceTable, read_trace_table
 from joulewise.worlds.jobs.trace_jobs import (
@@ -148,7 +149,8 @@ def load_trace(
     if zone is not None:
         table, put_right = with_zone(table, zone)
         findings += put_right
-    jobs, more = jobs_to_replay(table, p)
+    tables = with_partitions(system) if isinstance(system, SiteTables) else None
+    jobs, more = jobs_to_replay(table, p, None if tables is None else usual_times(tables))
     table = replace(table, jobs=table.jobs.clear())  # two copies of a long log would be in memory
     if jobs is None:
         raise _nothing_left(p, findings + more)
@@ -158,7 +160,6 @@ def load_trace(
         jobs = blocks.resampled(jobs, blocks.drawn(seed, trial))
     if system is not None:
         raise_if_any(_spare(p))
-    tables = with_partitions(system) if isinstance(system, SiteTables) else None
     findings += more if tables is None else [finding for finding in more if finding.key not in ASKED_OF_NODES]
     site = None if tables is None else site_of(tables, clock)
     clusters = _clusters(p, table, jobs, system)

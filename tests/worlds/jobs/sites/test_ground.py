@@ -101,7 +101,6 @@ def test_what_is_not_replayed_of_a_site_is_told() -> None:
     found = {finding.key.removeprefix("not replayed: "): finding for finding in not_replayed(full)}
     assert {key: finding.n for key, finding in found.items()} == {
         "preemption and limits on submission": 8, "reservations": 1,
-        "partitions with default_time": 1,
         "partitions with accounts": 1,
         "partitions with qos_of_jobs": 1, "partitions with preemption": 1, "partitions with grace": 1,
         "settings of Slurm": 2,

@@ -32,7 +32,7 @@ _MOST_NAMES = 6
 _SUBMISSIONS = ("max_submitted", "max_submitted_per_user", "max_submitted_per_account")
 
 _NOT_OF_PARTITIONS: Mapping[str, object] = {
-    "default_time_s": None, "accounts": (), "qos_of_jobs": (), "preemption": None,
+    "accounts": (), "qos_of_jobs": (), "preemption": None,
     "grace_s": 0.0,
 }  # fmt: skip
 """What jobs are not held to of partitions, unless it is as usual."""
