@@ -10,6 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from joulewise.model.jobs import NO_JOB, Jobs, JobWorld, Label
+from joulewise.model.kept import KeptNodes
 from joulewise.model.shares import Priorities, ShareTree
 from joulewise.model.site import Demands, Limits, Site
 from tests.strategies.job_worlds import QUEUES, USERS, clusters_of, types_of, work_of
@@ -41,6 +42,18 @@ def sites(draw: st.DrawFn, *, is_roomy: bool = False) -> Site:
         ("l0",),
         np.array([draw(st.integers(0, 2))]),
     )
+
+
+@st.composite
+def kept_nodes(draw: st.DrawFn, site: Site) -> KeptNodes:
+    """Up to 3 names under which up to 4 nodes are kept, some of them under several."""
+    nodes = [(g, n) for g in range(site.n_groups) for n in range(int(site.n_nodes[g]))]
+    parts = draw(st.lists(st.lists(st.sampled_from(nodes), unique=True, max_size=4), max_size=3))
+    spans = [(draw(st.integers(-2, 20)), draw(st.integers(1, 20))) for _ in parts]
+    rows = [(of, *node) for of, part in enumerate(parts) for node in part]
+    of, group, node = np.array(rows, np.int32).reshape(-1, 3).T
+    start_s, length_s = np.array(spans, float).reshape(-1, 2).T
+    return KeptNodes(tuple(f"k{i}" for i in range(len(parts))), start_s, start_s + length_s, of, group, node)
 
 
 @st.composite
@@ -80,13 +93,24 @@ def limits(draw: st.DrawFn, n_jobs: int, n_classes: int) -> Limits:
 
 
 @st.composite
-def site_worlds(draw: st.DrawFn, most_jobs: int = 14, *, overruns: bool = False, is_roomy: bool = False) -> JobWorld:
-    """Jobs in whole seconds, of which many end early and, if asked, some run past their plan; some follow others."""
+def site_worlds(
+    draw: st.DrawFn, most_jobs: int = 14, *, overruns: bool = False, is_roomy: bool = False, keeps: bool = False
+) -> JobWorld:
+    """Jobs in whole seconds, of which many end early and, if asked, some run past their plan; some follow others.
+
+    A site that `keeps` has nodes that are kept for some jobs, or for nobody.
+    """
     site = draw(sites(is_roomy=is_roomy))
+    if keeps:
+        site = replace(site, kept=draw(kept_nodes(site)))
     row = st.tuples(st.integers(0, 3), st.integers(1, 9), st.integers(0, 6))
     rows = draw(st.lists(row, min_size=1, max_size=most_jobs))
     n = len(rows)
     asked = draw(demands(site, n, is_roomy=is_roomy))
+    if keeps:
+        mine = st.integers(-1, len(site.kept.names) - 1)
+        of_class = draw(st.lists(mine, min_size=asked.n_classes, max_size=asked.n_classes))
+        asked = replace(asked, kept=np.array(of_class))
     fits = asked.can_start(site)
     gap, time_s, more = np.array(rows, float).T
     planned_s = np.maximum(time_s + more - (2 if overruns else 0), 1.0)

@@ -13,6 +13,7 @@ import numpy as np
 from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.model.arrays import Bools, Codes, Floats, Ints, freeze_fields
 from joulewise.model.clusters import Clusters, JobTypes
+from joulewise.model.kept import FOR_ALL
 from joulewise.model.site import Demands, Places, Site
 from joulewise.model.supply import NO_LIMITS, Supply
 from joulewise.model.workload import Workload
@@ -262,9 +263,12 @@ def _site_misfits(world: JobWorld) -> Iterator[Problem]:
         if getattr(demands.limits, name).shape != shape:
             found = f"found the shape {getattr(demands.limits, name).shape}"
             yield Problem(f"jobs.demands.limits.{name}", found, f"must be {shape}")
-    for name, most in (("of_job", n), ("partition", len(site.partitions))):
-        values = getattr(demands, name)
-        if values.size and not (values.min() >= 0 and values.max() < most):
-            yield Problem(
-                f"jobs.demands.{name}", f"found {values.min()} to {values.max()}", f"must be from 0 to {most - 1}"
-            )
+    columns = (
+        ("of_job", demands.of_job, 0, n),
+        ("partition", demands.partition, 0, len(site.partitions)),
+        ("kept", demands.kept_of, FOR_ALL, len(site.kept.names)),
+    )
+    for name, values, least, most in columns:
+        if values.size and not (values.min() >= least and values.max() < most):
+            found = f"found {values.min()} to {values.max()}"
+            yield Problem(f"jobs.demands.{name}", found, f"must be from {least} to {most - 1}")

@@ -9,6 +9,7 @@ import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Bools, Counts, Ints, freeze_fields
+from joulewise.model.kept import FOR_ALL, NOTHING_KEPT, KeptNodes
 from joulewise.model.passes import USUAL, Passes
 from joulewise.model.shares import Priorities
 
@@ -23,7 +24,7 @@ class Site:
     `capacity` has a row for each group and a column for each resource, as whole numbers. Groups of lower `weight` are
     taken first. `in_partition` says which groups each partition has. Jobs of a partition of higher `tier` come first.
     A partition that `gives_wholes` gives whole nodes, any other lets jobs share them. `licences` are counted for the
-    whole site, and `passes` are those of its Slurm. Raises InputError with every problem found.
+    whole site, `passes` are those of its Slurm, and some nodes may be `kept` for some jobs. Raises InputError with every problem found.
     """
 
     resources: tuple[str, ...]
@@ -38,6 +39,7 @@ class Site:
     licences: tuple[str, ...]
     n_licences: Counts
     passes: Passes = USUAL
+    kept: KeptNodes = NOTHING_KEPT
 
     def __post_init__(self) -> None:
         ints = dict.fromkeys(("n_nodes", "capacity", "weight", "tier", "n_licences"), np.int64)
@@ -50,9 +52,9 @@ class Site:
 
     @property
     def is_counted(self) -> Bools:
-        """Which groups need only be counted, as all their partitions give whole nodes."""
+        """Which groups need only be counted, as all their partitions give whole nodes and none of these is kept."""
         shares = self.in_partition & ~self.gives_wholes[:, None]
-        return np.asarray(~shares.any(axis=0))
+        return np.asarray(~shares.any(axis=0) & ~np.isin(np.arange(self.n_groups), self.kept.group))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +90,7 @@ class Demands:
     pieces, each on one node: a piece takes `need[k, g]` of the resources of a node of group g and gives `gives[k, g]`
     units; at most `most[k]` go to one node. Of a group that is counted a piece is a whole node, whatever it needs.
     `limits` say how much the holders of jobs may have, and `priorities` who comes first; without, users are equal.
+    `kept` tells for each class which of the site's kept nodes it has, -1 for none; without, no class has any.
     """
 
     of_job: Ints
@@ -99,14 +102,20 @@ class Demands:
     licences: Counts
     limits: Limits
     priorities: Priorities | None = None
+    kept: Ints | None = None
 
     def __post_init__(self) -> None:
         ints = dict.fromkeys(("units", "most", "need", "gives", "licences"), np.int64)
-        freeze_fields(self, {"of_job": np.int32, "partition": np.int32, **ints})
+        freeze_fields(self, {"of_job": np.int32, "partition": np.int32, "kept": np.int32, **ints})
 
     @property
     def n_classes(self) -> int:
         return self.partition.size
+
+    @property
+    def kept_of(self) -> Ints:
+        """Which of the site's kept nodes each class has, -1 for none."""
+        return np.full(self.n_classes, FOR_ALL, np.int32) if self.kept is None else self.kept
 
     def can_start(self, site: Site) -> Bools:
         """Which jobs can start where nothing else runs."""
@@ -114,7 +123,7 @@ class Demands:
 
     def _fit(self, site: Site) -> Bools:
         """Which classes fit where nothing else runs."""
-        counted, n_nodes = site.is_counted, site.n_nodes
+        counted, n_nodes = site.is_counted, site.kept.nodes_for(self.kept_of, site.n_nodes)
         with np.errstate(divide="ignore"):
             room = np.where(self.need > 0, site.capacity // np.maximum(self.need, 1), ANY_NUMBER).min(axis=2)
         on_node = np.where(counted, (room > 0).astype(np.int64), np.minimum(room, self.most[:, None]))
@@ -167,5 +176,10 @@ def _site_problems(site: Site) -> Iterator[Problem]:
     for name in ("n_nodes", "capacity", "n_licences"):
         if (getattr(site, name) < 0).any():
             yield Problem(f"site.{name}", f"found {getattr(site, name).min()}", "must be 0 or more")
+    kept = site.kept
+    if kept.n_nodes and not (
+        (kept.group >= 0) & (kept.group < n) & (kept.node >= 0) & (kept.node < site.n_nodes[np.clip(kept.group, 0, n - 1)])
+    ).all():
+        yield Problem("site.kept", "found nodes that no group has", "must be nodes of its groups")
     for row in np.flatnonzero(~site.in_partition.any(axis=1)):
         yield Problem(f"site: partition {site.partitions[row]}", "found no nodes", "must have a group of nodes")

@@ -64,6 +64,16 @@ def test_starts_and_places_are_those_of_the_plain_twin(
     assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], overrun=overrun, reservations_for=ahead))
 
 
+@pytest.mark.parametrize("overrun", ["raise", "unaware"])
+@given(
+    world=site_worlds(overruns=True, keeps=True), name=st.sampled_from(NAMES), ahead=st.sampled_from((None, 0, 2))
+)
+def test_what_is_kept_for_some_jobs_is_that_of_the_plain_twin(
+    overrun: Overrun, world: JobWorld, name: str, ahead: int | None
+) -> None:
+    assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], overrun=overrun, reservations_for=ahead))
+
+
 PASSES = st.builds(
     Passes, st.sampled_from((1.0, 3.0, 30.0, math.inf)), st.sampled_from((0.0, 1.0, 4.0, 60.0)),
     st.sampled_from((5.0, 100.0, 86_400.0)), st.sampled_from((1, 3, 100)), st.sampled_from((2, 100)),
@@ -72,7 +82,7 @@ PASSES = st.builds(
 
 
 @given(
-    world=site_worlds(is_roomy=True), passes=PASSES, name=st.sampled_from(NAMES), unit_s=st.sampled_from((1, 7, 20)),
+    world=st.one_of(site_worlds(is_roomy=True), site_worlds(is_roomy=True, keeps=True)), passes=PASSES, name=st.sampled_from(NAMES), unit_s=st.sampled_from((1, 7, 20)),
     ahead=st.sampled_from((None, 1)),
 )  # fmt: skip
 def test_the_passes_of_slurm_are_those_of_the_plain_twin(

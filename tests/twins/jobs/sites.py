@@ -98,7 +98,7 @@ class SiteTwin:
         """How many units of a job fit at a place for as long as it is planned."""
         gives = self.gives(job, place[0])
         until_s = at_s + self.planned_s[job]
-        if not gives or (is_start and place[0] in self.closed):
+        if not gives or (is_start and place[0] in self.closed) or not self.is_open(job, place, at_s, until_s):
             return 0
         if self.passes is not None and any(
             place in stay.at and at_s < stay.end_s and stay.start_s <= until_s for stay in self.held
@@ -113,6 +113,35 @@ class SiteTwin:
                 if part > 0:
                     most = min(most, max(have, 0) // part)
         return most * gives
+
+    def is_open(self, job: int, place: tuple[int, int], at_s: float, until_s: float) -> bool:
+        """Whether a job may have a place for a time, with what is kept for it or for others."""
+        kept, own = self.site.kept, self.kept_of(job)
+        at_place = [
+            int(of)
+            for of, group, node in zip(kept.of, kept.group, kept.node, strict=True)
+            if (group, node) == place
+        ]
+        others = [of for of in at_place if of != own and at_s < kept.end_s[of] and kept.start_s[of] < until_s]
+        is_mine = own in at_place and kept.start_s[own] <= at_s and until_s <= kept.end_s[own]
+        return not others and (own < 0 or is_mine)
+
+    def kept_of(self, job: int) -> int:
+        return int(self.demands.kept_of[self.class_of(job)])
+
+    def queue_of(self, job: int) -> int:
+        """The queue of a job: its partition's, or one of those for whom the same nodes are kept."""
+        own = self.kept_of(job)
+        return int(self.demands.partition[self.class_of(job)]) if own < 0 else -1 - own
+
+    def may_still_start(self, job: int, now_s: float) -> bool:
+        own = self.kept_of(job)
+        return own < 0 or bool(now_s + self.planned_s[job] <= self.site.kept.end_s[own])
+
+    def kept_instants(self, after_s: float) -> list[float]:
+        kept = self.site.kept
+        of = set(kept.of.tolist())
+        return sorted({float(at_s[k]) for at_s in (kept.start_s, kept.end_s) for k in of if at_s[k] > after_s})
 
     def choice(self, job: int, at_s: float, now_s: float, is_start: bool) -> dict[tuple[int, int], int] | None:
         """Where a job goes if it starts at an instant; None where it does not fit."""
@@ -185,7 +214,7 @@ class SiteTwin:
     def seen_instants(self, job: int, now_s: float) -> list[float]:
         """When somebody might have room: at all changes, of which Slurm takes planned ends that are near as one."""
         ends = sorted({max(stay.end_s, now_s) for stay in self.running})
-        others = {now_s} | {at for stay in self.held for at in (stay.start_s, stay.end_s)}
+        others = {now_s, *self.kept_instants(now_s)} | {at for stay in self.held for at in (stay.start_s, stay.end_s)}
         if self.passes is None:
             return sorted({*ends, *others})
         seen, window_s, at_s = [now_s], 30.0, now_s
@@ -212,7 +241,7 @@ class SiteTwin:
                 elif at_s <= now_s + self.passes.window_s:
                     self.held.append(Stay(job, chosen, self.rounded(at_s), self.rounded(until_s)))
                 return
-        raise AssertionError(f"job {job} fits at no instant")
+        assert self.kept_of(job) >= 0, f"job {job} fits at no instant"
 
     def has_licences(self, job: int) -> bool:
         used = sum((self.demands.licences[self.class_of(stay.job)] for stay in self.running), 0)
@@ -244,8 +273,10 @@ class SiteTwin:
             key=lambda job: (-tiers[self.demands.partition[self.class_of(job)]], -key[job], self.ready_s[job], job),
         )
         for looked, job in enumerate(order):
-            partition = int(self.demands.partition[self.class_of(job)])
+            partition = self.queue_of(job)
             if looked >= most or partition in blocked or not self.has_licences(job) or not self.is_within_limits(job):
+                continue
+            if not self.may_still_start(job, now_s):
                 continue
             chosen = self.choice(job, now_s, now_s, True)
             if chosen is not None:
@@ -256,7 +287,7 @@ class SiteTwin:
             if is_first or not self.backfills:
                 blocked.add(partition)
             if self.passes is not None and partition in blocked:
-                self.closed |= set(np.flatnonzero(self.site.in_partition[partition]).tolist())
+                self.closed |= set(np.flatnonzero(self.site.in_partition[partition]).tolist()) if partition >= 0 else set()
             elif n_held.get(partition, 0) < self.ahead:
                 n_held[partition] = n_held.get(partition, 0) + 1
                 self.hold(job, now_s)
@@ -272,10 +303,10 @@ class SiteTwin:
             for job in range(jobs.n_jobs)
             if fits[job]
         }
-        pass_s = math.inf
-        while coming or self.running or pass_s < math.inf:
+        pass_s, now_s = math.inf, -math.inf
+        while coming or self.running or pass_s < math.inf or (self.waiting and self.kept_instants(now_s)):
             ends = [stay.start_s + self.time_s[stay.job] for stay in self.running]
-            now_s = min([*coming.values(), *ends, pass_s])
+            now_s = min([*coming.values(), *ends, pass_s, *self.kept_instants(now_s)])
             if now_s == math.inf:
                 break
             for stay, end_s in zip(list(self.running), ends, strict=True):

@@ -19,6 +19,7 @@ from joulewise.kernels.jobs.sites.layout import (
     Coming,
     Ground,
     Held,
+    Kept,
     Limits,
     Outlook,
     Partitions,
@@ -34,6 +35,7 @@ from joulewise.kernels.jobs.sites.layout import (
 )
 from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.jobs import NO_JOB, Fate, JobAllocation, JobWorld
+from joulewise.model.kept import FOR_ALL
 from joulewise.model.passes import Passes
 from joulewise.model.site import ANY_NUMBER, Demands, Places, Site
 from joulewise.policies.jobs.compile import compiled_order
@@ -130,7 +132,8 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
     ground = _ground(site)
     n, n_places, n_resources = world.n_jobs, ground.group.size, ground.free.shape[1]
     most_pieces, n_ahead = _most_pieces(site, demands), _n_ahead(scheduler)
-    n_held = int(min(most_pieces.sum(), n_ahead * len(site.partitions) * most_pieces.max(initial=0)))
+    n_queues = len(site.partitions) + len(site.kept.names)
+    n_held = int(min(most_pieces.sum(), n_ahead * n_queues * most_pieces.max(initial=0)))
     first = np.concatenate(([0], np.cumsum(most_pieces)))
     limits = demands.limits
     n_rows = min(demands.n_classes, _MOST_ROWS)
@@ -169,9 +172,11 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
         Waiting(_zero(), _ints(n), np.zeros(n), np.full(n, np.inf), _zero(), _ints(n)),
         Tried(_zero(), _zero() + 1, by_class - 1, by_class, np.zeros(demands.n_classes)),
         Partitions(
-            np.zeros(len(site.partitions), np.int64), np.zeros(len(site.partitions), np.bool_),
-            site.in_partition.copy(), np.zeros(site.n_groups, np.bool_),
+            np.zeros(n_queues, np.int64), np.zeros(n_queues, np.bool_),
+            np.concatenate((site.in_partition, np.zeros((len(site.kept.names), site.n_groups), np.bool_))),
+            np.zeros(site.n_groups, np.bool_),
         ),
+        _kept(site, demands, ground),
         np.full(n, np.nan),
     )  # fmt: skip
 
@@ -200,8 +205,25 @@ def _ground(site: Site) -> Ground:
     )
 
 
+def _kept(site: Site, demands: Demands, ground: Ground) -> Kept:
+    """What is kept for some jobs, by place and by time."""
+    kept, n_places = site.kept, ground.group.size
+    place = ground.first[kept.group] + kept.node
+    by_place = np.argsort(place, kind="stable")
+    first = np.concatenate(([0], np.cumsum(np.bincount(place, minlength=n_places))))
+    at_s = np.concatenate((kept.start_s[kept.of], kept.end_s[kept.of]))
+    by_time = np.argsort(at_s, kind="stable")
+    return Kept(
+        first, kept.of[by_place].astype(np.int64), demands.kept_of.astype(np.int64), kept.start_s.copy(),
+        kept.end_s.copy(), at_s[by_time], np.concatenate((place, place))[by_time], _zero(),
+    )  # fmt: skip
+
+
 def _asks(site: Site, demands: Demands) -> Asks:
-    """What classes ask for; of a counted group a piece is one of its nodes."""
+    """What classes ask for; of a counted group a piece is one of its nodes.
+
+    Jobs for which nodes are kept queue for these alone.
+    """
     counted = site.is_counted
     need = demands.need.copy()
     need[:, counted] = 0
@@ -210,7 +232,7 @@ def _asks(site: Site, demands: Demands) -> Asks:
     gives, most = np.where(may, demands.gives, 0), np.where(counted, ANY_NUMBER, demands.most[:, None])
     return Asks(
         demands.of_job.astype(np.int64),
-        demands.partition.astype(np.int64),
+        np.where(demands.kept_of == FOR_ALL, demands.partition, len(site.partitions) + demands.kept_of).astype(np.int64),
         demands.units.copy(),
         most,
         need,

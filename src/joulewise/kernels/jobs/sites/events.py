@@ -16,6 +16,7 @@ from joulewise.kernels.jobs.sites.fitting import (
     take_from_held,
     take_now,
 )
+from joulewise.kernels.jobs.sites.kept import kept_s, may_still_start, see_kept
 from joulewise.kernels.jobs.sites.layout import ANY_NUMBER, NOWHERE
 from joulewise.kernels.jobs.sites.outlook import end_s, plan_end, put, remove
 from joulewise.kernels.jobs.sites.shares import factor_of, note_share, see_shares
@@ -220,7 +221,7 @@ def _look_through(run, begin, n_most, backfills, now_s):
         n_looked += 1
         if (
             not partitions.is_blocked[p] and n_looked <= n_most
-            and has_licences(run, run.asks.of_job[i]) and _is_within_limits(run, i)
+            and has_licences(run, run.asks.of_job[i]) and _is_within_limits(run, i) and may_still_start(run, i, now_s)
         ):  # fmt: skip
             if _start_if_it_fits(run, i, now_s):
                 continue
@@ -297,7 +298,7 @@ def run_site(run, priority, end_s):
     """
     n_arrived, n_events, coming, rules, pass_s = 0, 0, run.coming, run.rules, math.inf
     while True:
-        now_s = min(_next_s(run.ends), _next_s(run.later), pass_s)
+        now_s = min(_next_s(run.ends), _next_s(run.later), pass_s, kept_s(run, run.kept.n_past[0]))
         while n_arrived < coming.arrival_s.size and coming.after[n_arrived] != NOWHERE:
             n_arrived += 1
         if n_arrived < coming.arrival_s.size:
@@ -309,6 +310,7 @@ def run_site(run, priority, end_s):
         if rules.by_shares and see_shares(run.ranked.shares, now_s):
             is_new = _sort(run, priority, run.ranked.shares.seen_s[0])
         is_new |= _end_all(run, now_s) or sorts_always or _is_outlived(run, now_s)
+        is_new |= see_kept(run, now_s)
         begin = run.waiting.n[0]
         while n_arrived < coming.arrival_s.size and coming.arrival_s[n_arrived] == now_s:
             if coming.after[n_arrived] == NOWHERE:

@@ -239,14 +239,33 @@ class Tried(NamedTuple):
 
 @record
 class Partitions(NamedTuple):
-    """Of each partition: for how many of its jobs nodes are held now, whether it waits for its first job, and which
-    groups it has. Groups that are closed are left to the partitions that wait.
+    """Of each partition, and of what is kept for some jobs under each name: for how many of its jobs nodes are held now, whether it waits for its first
+    job, and which groups it leaves to nobody else while it does. Groups that are closed are left to the partitions that wait.
     """
 
     n_held: NDArray[np.int64]
     is_blocked: NDArray[np.bool_]
     has: NDArray[np.bool_]
     is_closed: NDArray[np.bool_]
+
+
+@record
+class Kept(NamedTuple):
+    """Places that are kept for some jobs: those of place q are the rows from `first[q]` to `first[q + 1]`.
+
+    Row r is for jobs of number `of[r]`, and jobs of class k are of number `of_class[k]`, -1 where nothing is kept for
+    them. What number v has is kept from `start_s[v]` to `end_s[v]`. At `at_s`, which rise, that begins or ends at
+    `place`; the first `n_past[0]` of these are past.
+    """
+
+    first: NDArray[np.int64]
+    of: NDArray[np.int64]
+    of_class: NDArray[np.int64]
+    start_s: NDArray[np.float64]
+    end_s: NDArray[np.float64]
+    at_s: NDArray[np.float64]
+    place: NDArray[np.int64]
+    n_past: NDArray[np.int64]
 
 
 @record
@@ -296,4 +315,5 @@ class SiteRun(NamedTuple):
     waiting: Waiting
     tried: Tried
     partitions: Partitions
+    kept: Kept
     start_s: NDArray[np.float64]
