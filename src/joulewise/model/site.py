@@ -24,7 +24,8 @@ class Site:
     `capacity` has a row for each group and a column for each resource, as whole numbers. Groups of lower `weight` are
     taken first. `in_partition` says which groups each partition has. Jobs of a partition of higher `tier` come first.
     A partition that `gives_wholes` gives whole nodes, any other lets jobs share them. `licences` are counted for the
-    whole site, `passes` are those of its Slurm, and some nodes may be `kept` for some jobs. Raises InputError with every problem found.
+    whole site, `passes` are those of its Slurm, and some nodes may be `kept` for some jobs. Raises InputError with
+    every problem found.
     """
 
     resources: tuple[str, ...]
@@ -177,9 +178,15 @@ def _site_problems(site: Site) -> Iterator[Problem]:
         if (getattr(site, name) < 0).any():
             yield Problem(f"site.{name}", f"found {getattr(site, name).min()}", "must be 0 or more")
     kept = site.kept
-    if kept.n_nodes and not (
-        (kept.group >= 0) & (kept.group < n) & (kept.node >= 0) & (kept.node < site.n_nodes[np.clip(kept.group, 0, n - 1)])
-    ).all():
+    if (
+        kept.n_nodes
+        and not (
+            (kept.group >= 0)
+            & (kept.group < n)
+            & (kept.node >= 0)
+            & (kept.node < site.n_nodes[np.clip(kept.group, 0, n - 1)])
+        ).all()
+    ):
         yield Problem("site.kept", "found nodes that no group has", "must be nodes of its groups")
     for row in np.flatnonzero(~site.in_partition.any(axis=1)):
         yield Problem(f"site: partition {site.partitions[row]}", "found no nodes", "must have a group of nodes")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from joulewise.check.jobs.allocation import check_jobs
 from joulewise.model.jobs import Fate, JobAllocation, Jobs, JobWorld
+from joulewise.model.kept import KeptNodes
 from joulewise.model.site import Demands, Limits, Places, Site
 from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.simulate.jobs.run import simulate_jobs
@@ -122,6 +123,32 @@ def test_limits_that_are_exceeded_are_found() -> None:
     fewer = replace(demands, limits=replace(demands.limits, most=np.array([[2]])))
     (found,) = check_jobs(replace(world, jobs=replace(world.jobs, demands=fewer)), allocated())
     assert found == "limit of ann: found more jobs in use at 0.0 s than the 2 allowed"
+
+
+def kept_world(kept_for: tuple[int, ...], start_s: float = 0.0, end_s: float = 10.0) -> JobWorld:
+    """The small world with the first node of its GPUs kept for jobs of some classes."""
+    world = small_world()
+    site, demands = world.site, world.jobs.demands
+    assert site is not None
+    assert demands is not None
+    zero = np.zeros(1, np.int32)
+    kept = KeptNodes(("course",), np.array([start_s]), np.array([end_s]), zero, zero + GPU, zero)
+    mine = np.where(np.isin(np.arange(6), kept_for), 0, -1)
+    jobs = replace(world.jobs, demands=replace(demands, kept=mine))
+    return replace(world, site=replace(site, kept=kept), jobs=jobs)
+
+
+def test_who_runs_on_nodes_that_are_kept_is_found() -> None:
+    assert check_jobs(kept_world((0,)), allocated()) == []
+    for start_s, end_s in ((9.0, 20.0), (-5.0, 1.0), (2.0, 3.0)):
+        (found,) = check_jobs(kept_world((), start_s, end_s), allocated())
+        assert found == "job 0: start_s on a node of course: found 0.0; expected one of jobs that may"
+        (found,) = check_jobs(kept_world((0,), start_s, end_s), allocated())
+        assert "job 0: place of a job for which nodes are kept: found another" in found
+    assert check_jobs(kept_world((), 10.0, 20.0), allocated()) == [], "they begin to be kept when it ends"
+    assert check_jobs(kept_world((), -5.0, 0.0), allocated()) == []
+    (found,) = check_jobs(kept_world((0, 1)), allocated())
+    assert "job 1: place of a job for which nodes are kept: found another" in found
 
 
 def test_places_are_told_on_a_site_and_nowhere_else() -> None:

@@ -65,9 +65,7 @@ def test_starts_and_places_are_those_of_the_plain_twin(
 
 
 @pytest.mark.parametrize("overrun", ["raise", "unaware"])
-@given(
-    world=site_worlds(overruns=True, keeps=True), name=st.sampled_from(NAMES), ahead=st.sampled_from((None, 0, 2))
-)
+@given(world=site_worlds(overruns=True, keeps=True), name=st.sampled_from(NAMES), ahead=st.sampled_from((None, 0, 2)))
 def test_what_is_kept_for_some_jobs_is_that_of_the_plain_twin(
     overrun: Overrun, world: JobWorld, name: str, ahead: int | None
 ) -> None:
@@ -82,7 +80,8 @@ PASSES = st.builds(
 
 
 @given(
-    world=st.one_of(site_worlds(is_roomy=True), site_worlds(is_roomy=True, keeps=True)), passes=PASSES, name=st.sampled_from(NAMES), unit_s=st.sampled_from((1, 7, 20)),
+    world=st.one_of(site_worlds(is_roomy=True), site_worlds(is_roomy=True, keeps=True)), passes=PASSES,
+    name=st.sampled_from(NAMES), unit_s=st.sampled_from((1, 7, 20)),
     ahead=st.sampled_from((None, 1)),
 )  # fmt: skip
 def test_the_passes_of_slurm_are_those_of_the_plain_twin(

@@ -118,9 +118,7 @@ class SiteTwin:
         """Whether a job may have a place for a time, with what is kept for it or for others."""
         kept, own = self.site.kept, self.kept_of(job)
         at_place = [
-            int(of)
-            for of, group, node in zip(kept.of, kept.group, kept.node, strict=True)
-            if (group, node) == place
+            int(of) for of, group, node in zip(kept.of, kept.group, kept.node, strict=True) if (group, node) == place
         ]
         others = [of for of in at_place if of != own and at_s < kept.end_s[of] and kept.start_s[of] < until_s]
         is_mine = own in at_place and kept.start_s[own] <= at_s and until_s <= kept.end_s[own]
@@ -287,7 +285,9 @@ class SiteTwin:
             if is_first or not self.backfills:
                 blocked.add(partition)
             if self.passes is not None and partition in blocked:
-                self.closed |= set(np.flatnonzero(self.site.in_partition[partition]).tolist()) if partition >= 0 else set()
+                self.closed |= (
+                    set(np.flatnonzero(self.site.in_partition[partition]).tolist()) if partition >= 0 else set()
+                )
             elif n_held.get(partition, 0) < self.ahead:
                 n_held[partition] = n_held.get(partition, 0) + 1
                 self.hold(job, now_s)

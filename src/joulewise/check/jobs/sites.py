@@ -93,6 +93,29 @@ def _limits_are_kept(case: JobCase) -> Iterator[str]:
             yield f"limit of {who}: found more {name} in use at {_start(case, job[at])} than the {has[at]} allowed"
 
 
+def _what_is_kept_is_kept(case: JobCase) -> Iterator[str]:
+    """Jobs for which nodes are kept run on these alone, and others only if they end before, as planned, or start after.
+
+    Both hold of plans: a job that outlives its own may go on.
+    """
+    site, demands, places = _parts(case)
+    kept, rows = site.kept, np.flatnonzero(_are_rows(case))
+    job, start_s = places.job[rows], case.allocation.start_s[places.job[rows]]
+    option = np.clip(case.allocation.option[job], 0, max(case.world.types.n_options - 1, 0))
+    until_s, own = start_s + case.planned_s[option], demands.kept_of[demands.of_job[job]]
+    width = int(site.n_nodes.max(initial=0)) + 1
+    node, kept_node = (part.group * np.int64(width) + part.node for part in (places, kept))
+    has_own = np.zeros(rows.size, np.bool_)
+    for of, name in enumerate(kept.names):
+        there = np.isin(node[rows], kept_node[kept.of == of])
+        begin_s, end_s = kept.start_s[of], kept.end_s[of]
+        has_own |= there & (own == of) & (begin_s <= start_s) & (until_s <= end_s)
+        wrong = there & (own != of) & (start_s < end_s) & (begin_s < until_s)
+        yield from job_findings(f"start_s on a node of {name}", job[wrong], start_s[wrong], "one of jobs that may")
+    wrong = (own >= 0) & ~has_own
+    yield from job_findings("place of a job for which nodes are kept", job[wrong], "another", "one of these, in time")
+
+
 def _start(case: JobCase, job: int) -> str:
     return f"{float(case.allocation.start_s[job])!r} s"
 
@@ -136,5 +159,6 @@ SITE_RULES: tuple[JobRule, ...] = (
     _nodes_have_what_they_give,
     _licences_suffice,
     _limits_are_kept,
+    _what_is_kept_is_kept,
 )
 """What holds on a site; each rule supposes that the allocation tells places."""

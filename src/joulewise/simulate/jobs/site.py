@@ -109,7 +109,8 @@ def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
     if world.supply.is_limited:
         yield Problem("supply", "found a limit of energy or power", kept)
     if world.outages.n_outages:
-        yield Problem("system", "found outages or failures", kept)
+        advice = "planned ones can be reservations for nobody in the file of the site: [[reservation]]"
+        yield Problem("system", "found outages or failures", kept, advice)
     if world.jobs.demands is not None and world.site is not None:
         n_pieces = int(_most_pieces(world.site, world.jobs.demands).sum())
         if n_pieces > MOST_PIECES:
@@ -232,7 +233,9 @@ def _asks(site: Site, demands: Demands) -> Asks:
     gives, most = np.where(may, demands.gives, 0), np.where(counted, ANY_NUMBER, demands.most[:, None])
     return Asks(
         demands.of_job.astype(np.int64),
-        np.where(demands.kept_of == FOR_ALL, demands.partition, len(site.partitions) + demands.kept_of).astype(np.int64),
+        np.where(demands.kept_of == FOR_ALL, demands.partition, len(site.partitions) + demands.kept_of).astype(
+            np.int64
+        ),
         demands.units.copy(),
         most,
         need,

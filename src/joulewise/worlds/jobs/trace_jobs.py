@@ -110,8 +110,8 @@ NOT_REPLAYED = {
 }
 """What a log tells of jobs and clusters of a study lack: by key which jobs, what they are, and what becomes of them."""
 
-ASKED_OF_NODES = ("asks for GPUs", "asks for memory", "asks for licences", "asks for features")
-"""Those of them that a site has."""
+TOLD_OF_SITES = ("asks for GPUs", "asks for memory", "asks for licences", "asks for features", "in a reservation")
+"""Those of them that a site may have, and of which it tells what it lacks."""
 
 
 class TraceFinding(NamedTuple):
@@ -371,8 +371,8 @@ def _with_usual_time(
         return log
     gets_it = (pl.col("requested_s").fill_null(0) <= 0) & (usual_s >= pl.col("run_s"))
     usual = pl.when(gets_it).then(usual_s).otherwise("requested_s")
-    _note(findings, "usual time", log.select(gets_it.sum()).item(), "jobs without a requested time that ran no longer "
-          "than their partition usually allows", "given default_time of their partition, or max_time", "guessed")  # fmt: skip
+    n, done = log.select(gets_it.sum()).item(), "given default_time of their partition, or max_time"
+    _note(findings, "usual time", n, "jobs without a requested time that ran no longer than that", done, "guessed")
     return log.with_columns(requested_s=usual)
 
 

@@ -12,7 +12,6 @@ from joulewise.worlds.jobs.sites.site import (
     NodeGroup,
     Partition,
     Qos,
-    Reservation,
     SiteTables,
 )
 
@@ -89,7 +88,6 @@ def test_what_is_not_replayed_of_a_site_is_told() -> None:
         partitions=(limited, Partition(name="plain", nodes=("cpu",))),
         qos=tuple(Qos(name=f"q{i}", max_submitted=1) for i in range(8)),
         accounts=(Account(name="a"),),
-        reservations=(Reservation(name="r", start=0.0, end=1.0, nodes={"cpu": 1}),),
         slurm={
             "bf_busy_nodes": True,
             "bf_window": 60,
@@ -100,7 +98,7 @@ def test_what_is_not_replayed_of_a_site_is_told() -> None:
     )
     found = {finding.key.removeprefix("not replayed: "): finding for finding in not_replayed(full)}
     assert {key: finding.n for key, finding in found.items()} == {
-        "preemption and limits on submission": 8, "reservations": 1,
+        "preemption and limits on submission": 8,
         "partitions with accounts": 1,
         "partitions with qos_of_jobs": 1, "partitions with preemption": 1, "partitions with grace": 1,
         "settings of Slurm": 2,

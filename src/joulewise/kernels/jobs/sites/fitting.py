@@ -108,7 +108,8 @@ def _choose_one(run, k, now_s, until_s):
         for at in range(ground.first[g], ground.first[g] + run.rooms.n[row, g]):
             q = run.rooms.place[row, at]
             if _is_better(ground.rank[g], ground.spare[q], q, best_rank, least, best) and (
-                (is_free and run.held.at_place[q] == NOWHERE) or _units_beside(run, ground.free, q, k, g, now_s, until_s) > 0
+                (is_free and run.held.at_place[q] == NOWHERE)
+                or _units_beside(run, ground.free, q, k, g, now_s, until_s) > 0
             ):
                 best, best_rank, least = q, ground.rank[g], ground.spare[q]
     choice.place[0], choice.n_pieces[0], choice.n[0] = best, 1, 1

@@ -239,8 +239,10 @@ class Tried(NamedTuple):
 
 @record
 class Partitions(NamedTuple):
-    """Of each partition, and of what is kept for some jobs under each name: for how many of its jobs nodes are held now, whether it waits for its first
-    job, and which groups it leaves to nobody else while it does. Groups that are closed are left to the partitions that wait.
+    """Of each partition, and of what is kept for some jobs under each name: for how many of its jobs nodes are held now,
+    whether it waits for its first job, and which groups it leaves to nobody else while it does.
+
+    Groups that are closed are left to the partitions that wait.
     """
 
     n_held: NDArray[np.int64]

@@ -9,6 +9,7 @@ import numpy as np
 
 from joulewise.model.arrays import Counts
 from joulewise.model.clusters import Clusters
+from joulewise.model.kept import NOTHING_KEPT, KeptNodes
 from joulewise.model.site import ANY_NUMBER, Site
 from joulewise.worlds.clock import NO_CLOCK, Clock
 from joulewise.worlds.jobs.sites.passes import passes_of
@@ -19,7 +20,6 @@ from joulewise.worlds.jobs.sites.site import (
     NodeGroup,
     Partition,
     Qos,
-    Reservation,
     SiteTables,
 )
 from joulewise.worlds.jobs.sites.slurm_settings import not_obeyed
@@ -38,7 +38,7 @@ _NOT_OF_PARTITIONS: Mapping[str, object] = {
 """What jobs are not held to of partitions, unless it is as usual."""
 
 
-def site_of(tables: SiteTables, clock: Clock = NO_CLOCK) -> Site:
+def site_of(tables: SiteTables, clock: Clock = NO_CLOCK, kept: KeptNodes = NOTHING_KEPT) -> Site:
     """The site for jobs to be placed on, over a log with this clock."""
     groups, partitions = tables.nodes, tables.partitions
     names = resources_of(tables)
@@ -55,6 +55,7 @@ def site_of(tables: SiteTables, clock: Clock = NO_CLOCK) -> Site:
         tuple(licence.name for licence in tables.licences),
         _counts([licence.count for licence in tables.licences]),
         passes_of(tables, clock),
+        kept,
     )
 
 
@@ -103,11 +104,10 @@ def _counts(values: object) -> Counts:
 
 def not_replayed(tables: SiteTables) -> list[TraceFinding]:
     """What a site has that its jobs are not held to, one finding for each."""
-    named: dict[str, Sequence[Qos | Reservation]] = {
+    named: dict[str, Sequence[Qos]] = {
         "preemption and limits on submission": [
             each for each in tables.qos if each.preempts or any(getattr(each, key) for key in _SUBMISSIONS)
         ],
-        "reservations": tables.reservations,
     }
     found = [(what, [each.name for each in rows]) for what, rows in named.items() if rows]
     for key, usual in _NOT_OF_PARTITIONS.items():
