@@ -93,12 +93,19 @@ def limits(draw: st.DrawFn, n_jobs: int, n_classes: int) -> Limits:
 
 
 @st.composite
+def submitted(draw: st.DrawFn, n_jobs: int, n_classes: int) -> Limits:
+    """How many jobs up to 3 holders may have that wait or run."""
+    one = draw(limits(n_jobs, n_classes))
+    return Limits(("jobs",), one.names, one.most[:, :1], np.ones((n_classes, 1), np.int64), one.holders)
+
+
+@st.composite
 def site_worlds(
     draw: st.DrawFn, most_jobs: int = 14, *, overruns: bool = False, is_roomy: bool = False, keeps: bool = False
 ) -> JobWorld:
     """Jobs in whole seconds, of which many end early and, if asked, some run past their plan; some follow others.
 
-    A site that `keeps` has nodes that are kept for some jobs, or for nobody.
+    A site that `keeps` has nodes that are kept for some jobs, or for nobody, and limits on jobs that wait or run.
     """
     site = draw(sites(is_roomy=is_roomy))
     if keeps:
@@ -110,7 +117,7 @@ def site_worlds(
     if keeps:
         mine = st.integers(-1, len(site.kept.names) - 1)
         of_class = draw(st.lists(mine, min_size=asked.n_classes, max_size=asked.n_classes))
-        asked = replace(asked, kept=np.array(of_class))
+        asked = replace(asked, kept=np.array(of_class), submitted=draw(submitted(n, asked.n_classes)))
     fits = asked.can_start(site)
     gap, time_s, more = np.array(rows, float).T
     planned_s = np.maximum(time_s + more - (2 if overruns else 0), 1.0)

@@ -60,10 +60,10 @@ class Site:
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """How much the running jobs of holders, such as a user or a quality of service, may have together.
+    """How much the jobs of holders, such as a user or a quality of service, may have together while they count.
 
-    Holder b may have `most[b, w]` of the w-th of `what`; a job of class k has `uses[k, w]` while it runs. The holders
-    of a job are in its row of `holders`, filled up with -1.
+    Holder b may have `most[b, w]` of the w-th of `what`; a job of class k has `uses[k, w]`. The holders of
+    a job are in its row of `holders`, filled up with -1.
     """
 
     what: tuple[str, ...]
@@ -91,7 +91,7 @@ class Demands:
     pieces, each on one node: a piece takes `need[k, g]` of the resources of a node of group g and gives `gives[k, g]`
     units; at most `most[k]` go to one node. Of a group that is counted a piece is a whole node, whatever it needs.
     `limits` say how much the holders of jobs may have, and `priorities` who comes first; without, users are equal.
-    `kept` tells for each class which of the site's kept nodes it has, -1 for none; without, no class has any.
+    `submitted` says how many jobs holders may have that wait or run: one more is refused when it comes. `kept` tells for each class which of the site's kept nodes it has, -1 for none; without, no class has any.
     """
 
     of_job: Ints
@@ -104,6 +104,7 @@ class Demands:
     limits: Limits
     priorities: Priorities | None = None
     kept: Ints | None = None
+    submitted: Limits | None = None
 
     def __post_init__(self) -> None:
         ints = dict.fromkeys(("units", "most", "need", "gives", "licences"), np.int64)
@@ -121,6 +122,11 @@ class Demands:
     def can_start(self, site: Site) -> Bools:
         """Which jobs can start where nothing else runs."""
         return np.asarray(self._fit(site)[self.of_job] & self.limits.allow(self.of_job))
+
+    @property
+    def admitted(self) -> Limits:
+        """How many jobs holders may have that wait or run."""
+        return no_limits(self.of_job.size, self.n_classes) if self.submitted is None else self.submitted
 
     def _fit(self, site: Site) -> Bools:
         """Which classes fit where nothing else runs."""

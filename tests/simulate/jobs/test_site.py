@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from joulewise.check.jobs.allocation import check_jobs
 from joulewise.errors import InputError
-from joulewise.model.jobs import JobWorld
+from joulewise.model.jobs import Fate, JobWorld
 from joulewise.model.passes import Passes
 from joulewise.model.site import ANY_NUMBER, Demands, Places, Site, no_limits
 from joulewise.policies.jobs.policy import ALL_JOBS
@@ -115,8 +115,10 @@ def assert_is_that_of_the_twin(world: JobWorld, scheduler: Scheduler) -> None:
     """Starts and places, and the check finds nothing."""
     allocation = simulate_jobs(world, scheduler).allocation
     assert check_jobs(world, allocation, scheduler) == []
-    wanted = twin_of(world, scheduler).run()
+    twin = twin_of(world, scheduler)
+    wanted = twin.run()
     assert allocation.places is not None
+    assert set(np.flatnonzero(allocation.fate == Fate.DROPPED)) == twin.refused
     assert {job: stay.start_s for job, stay in wanted.items()} == {
         int(job): float(allocation.start_s[job]) for job in np.flatnonzero(np.isfinite(allocation.start_s))
     }

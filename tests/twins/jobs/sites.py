@@ -44,6 +44,7 @@ class SiteTwin:
     done: dict[int, Stay] = field(default_factory=dict)
     ready_s: dict[int, float] = field(default_factory=dict)
     closed: set[int] = field(default_factory=set)
+    refused: set[int] = field(default_factory=set)
 
     @property
     def site(self) -> Site:
@@ -256,6 +257,15 @@ class SiteTwin:
                     return False
         return True
 
+    def is_admitted(self, job: int) -> bool:
+        """Whether a job is not refused when it comes."""
+        limits = self.demands.admitted
+        there = [*self.waiting, *(stay.job for stay in self.running)]
+        mine = [int(holder) for holder in limits.holders[job] if holder >= 0]
+        return all(
+            sum(holder in limits.holders[other] for other in there) < limits.most[holder, 0] for holder in mine
+        )
+
     def look_through(self, now_s: float, most: float = math.inf, is_first: bool = False) -> None:
         """Let jobs start in order, and hold nodes for the first of each partition that cannot.
 
@@ -315,9 +325,12 @@ class SiteTwin:
                     for job in coming:
                         if after[job] == stay.job:
                             coming[job] = max(float(jobs.work.arrival_s[job]), now_s + think_s[job])
-            for job in [job for job, at_s in coming.items() if at_s == now_s]:
+            for job in sorted((job for job, at_s in coming.items() if at_s == now_s), key=lambda j: (after[j] >= 0, j)):
                 self.ready_s[job] = now_s
-                self.waiting.append(job)
+                if self.is_admitted(job):
+                    self.waiting.append(job)
+                else:
+                    self.refused.add(job)
                 del coming[job]
             if self.passes is None:
                 self.look_through(now_s)

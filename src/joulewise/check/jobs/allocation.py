@@ -251,6 +251,8 @@ def _drops_were_hopeless(case: JobCase) -> Iterator[str]:
     """
     assert case.scheduler is not None
     threshold, dropped = case.scheduler.dropping_threshold, case.ended(Fate.DROPPED)
+    if case.world.site is not None:
+        return  # it refuses jobs, and drops none
     if threshold <= 0:
         yield from job_findings("fate", dropped, "DROPPED", "any other, because the dropping threshold is 0")
         return

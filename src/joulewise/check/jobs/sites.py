@@ -8,6 +8,7 @@ import numpy as np
 
 from joulewise.check.jobs.case import JobCase, JobRule, job_findings
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
+from joulewise.model.jobs import Fate
 from joulewise.model.site import ANY_NUMBER, Demands, Places, Site
 
 
@@ -93,6 +94,29 @@ def _limits_are_kept(case: JobCase) -> Iterator[str]:
             yield f"limit of {who}: found more {name} in use at {_start(case, job[at])} than the {has[at]} allowed"
 
 
+def _refused_are_those_beyond_a_limit(case: JobCase) -> Iterator[str]:
+    """Of no holder more jobs wait and run than may, and jobs are refused only where one holder has as many."""
+    limits, allocation = _parts(case)[1].admitted, case.allocation
+    fate = allocation.fate
+    is_refused = fate == Fate.DROPPED
+    came = np.isfinite(allocation.ready_s) & (fate != Fate.IMPOSSIBLE)
+    gone_s = np.where(allocation.used, allocation.end_s, np.inf)
+    is_due = np.zeros(fate.size, np.bool_)
+    for holder, name in enumerate(limits.names):
+        mine = (limits.holders == holder).any(axis=1) & came
+        there, asked = np.flatnonzero(mine & ~is_refused), np.flatnonzero(mine)
+        n_come, n_gone = (np.sort(at_s[there]) for at_s in (allocation.ready_s, gone_s))
+        at_s = allocation.ready_s[asked]
+        n_there = np.searchsorted(n_come, at_s, "right") - np.searchsorted(n_gone, at_s, "right")
+        most = int(limits.most[holder, 0])
+        is_due[asked] |= n_there >= most
+        for at in asked[(n_there > most) & ~is_refused[asked]][:1].tolist():
+            when = float(allocation.ready_s[at])
+            yield f"submissions of {name}: found more jobs at {when!r} s than the {most} that may wait and run"
+    wrong = np.flatnonzero(is_refused & ~is_due)
+    yield from job_findings("fate of a job that no limit refuses", wrong, "DROPPED", "any other")
+
+
 def _what_is_kept_is_kept(case: JobCase) -> Iterator[str]:
     """Jobs for which nodes are kept run on these alone, and others only if they end before, as planned, or start after.
 
@@ -160,5 +184,6 @@ SITE_RULES: tuple[JobRule, ...] = (
     _licences_suffice,
     _limits_are_kept,
     _what_is_kept_is_kept,
+    _refused_are_those_beyond_a_limit,
 )
 """What holds on a site; each rule supposes that the allocation tells places."""

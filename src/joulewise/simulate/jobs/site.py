@@ -37,6 +37,7 @@ from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.jobs import NO_JOB, Fate, JobAllocation, JobWorld
 from joulewise.model.kept import FOR_ALL
 from joulewise.model.passes import Passes
+from joulewise.model import site as model
 from joulewise.model.site import ANY_NUMBER, Demands, Places, Site
 from joulewise.policies.jobs.compile import compiled_order
 from joulewise.policies.jobs.orders import BY_ARRIVAL
@@ -136,13 +137,12 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
     n_queues = len(site.partitions) + len(site.kept.names)
     n_held = int(min(most_pieces.sum(), n_ahead * n_queues * most_pieces.max(initial=0)))
     first = np.concatenate(([0], np.cumsum(most_pieces)))
-    limits = demands.limits
     n_rows = min(demands.n_classes, _MOST_ROWS)
     n_pieces, by_class = int(first[-1]), np.zeros(demands.n_classes, np.int64)
     return SiteRun(
         ground,
         _asks(site, demands),
-        Limits(limits.most.copy(), np.zeros_like(limits.most), limits.uses.copy(), limits.holders.astype(np.int64)),
+        _limits(demands.limits),
         _coming(world, scheduler),
         _ranked(world, site, demands, scheduler),
         _rules(site, scheduler, n_ahead),
@@ -178,6 +178,8 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
             np.zeros(site.n_groups, np.bool_),
         ),
         _kept(site, demands, ground),
+        _limits(demands.admitted),
+        np.zeros(n, np.bool_),
         np.full(n, np.nan),
     )  # fmt: skip
 
@@ -204,6 +206,11 @@ def _ground(site: Site) -> Ground:
         worth,
         site.n_licences.copy(),
     )
+
+
+def _limits(limits: model.Limits) -> Limits:
+    """Limits of which nothing is used."""
+    return Limits(limits.most.copy(), np.zeros_like(limits.most), limits.uses.copy(), limits.holders.astype(np.int64))
 
 
 def _kept(site: Site, demands: Demands, ground: Ground) -> Kept:
@@ -335,6 +342,7 @@ def _allocation(world: JobWorld, site: Site, state: SiteRun, scheduler: Schedule
     option[ran] = world.types.first[world.jobs.work.task_type[ran]]
     fate[ran] = np.where(job_arrays.killed(world, scheduler)[option[ran]], Fate.KILLED, Fate.RAN)
     fate[~fits] = Fate.IMPOSSIBLE
+    fate[state.is_refused] = Fate.DROPPED
     end_s = start_s + state.coming.time_s
     return JobAllocation(option, start_s, end_s, _ready_s(world, end_s), fate, places=_places(site, state))
 

@@ -31,12 +31,20 @@ def _next_s(heap):
 
 
 @inlined
+def _is_sooner(at_s, i, other_s, j):
+    """Whether what comes for job i does so before what comes for job j; at one instant jobs go by their numbers."""
+    return at_s < other_s or (at_s == other_s and i < j)
+
+
+@inlined
 def _push(heap, i, at_s):
     """Something comes for job i at an instant, in no order but that the earliest is found."""
     at = heap.size[0]
     heap.size[0] += 1
-    while at > 0 and heap.at_s[(at - 1) >> 1] > at_s:
+    while at > 0:
         above = (at - 1) >> 1
+        if not _is_sooner(at_s, i, heap.at_s[above], heap.job[above]):
+            break
         heap.at_s[at], heap.job[at] = heap.at_s[above], heap.job[above]
         at = above
     heap.at_s[at], heap.job[at] = at_s, i
@@ -50,9 +58,9 @@ def _pop(heap):
     n = heap.size[0]
     at_s, i, at, below = heap.at_s[n], heap.job[n], 0, 1
     while below < n:
-        if below + 1 < n and heap.at_s[below + 1] < heap.at_s[below]:
+        if below + 1 < n and _is_sooner(heap.at_s[below + 1], heap.job[below + 1], heap.at_s[below], heap.job[below]):
             below += 1
-        if heap.at_s[below] >= at_s:
+        if not _is_sooner(heap.at_s[below], heap.job[below], at_s, i):
             break
         heap.at_s[at], heap.job[at] = heap.at_s[below], heap.job[below]
         at, below = below, 2 * below + 1
@@ -76,15 +84,15 @@ def _change_free(run, i, sign):
             remove(run, p)
     for lic in range(run.ground.licences.size):
         run.ground.licences[lic] -= sign * run.asks.licences[k, lic]
-    _count(run, i, k, sign)
+    _count(run, run.limits, i, sign)
     if run.rules.by_shares:
         note_share(run.ranked.shares, i, run.start_s[i] if sign > 0 else end_s(run, i), sign)
 
 
 @inlined
-def _count(run, i, k, sign):
+def _count(run, limits, i, sign):
     """The holders of a job have more, or less, than before."""
-    limits = run.limits
+    k = run.asks.of_job[i]
     for slot in range(limits.holders.shape[1]):
         b = limits.holders[i, slot]
         if b != NOWHERE:
@@ -93,9 +101,9 @@ def _count(run, i, k, sign):
 
 
 @inlined
-def _is_within_limits(run, i):
+def _is_within(run, limits, i):
     """Whether all holders of a job may have what it uses beside what they have."""
-    limits, k = run.limits, run.asks.of_job[i]
+    k = run.asks.of_job[i]
     for slot in range(limits.holders.shape[1]):
         b = limits.holders[i, slot]
         if b != NOWHERE:
@@ -112,6 +120,7 @@ def _end_all(run, now_s):
     while _next_s(run.ends) == now_s:
         i = _pop(run.ends)
         _change_free(run, i, -1)
+        _count(run, run.admitted, i, -1)
         run.tried.n_ended[0] += 1
         j = run.coming.first_follower[i]
         while j != NOWHERE:
@@ -164,6 +173,16 @@ def _queue_up(run, priority, i, now_s):
     waiting.job[at] = i
     waiting.n[0] += 1
     return at + 1 < waiting.n[0]
+
+
+@inlined
+def _come(run, priority, i, now_s):
+    """A job comes: it joins the queue unless it is refused; whether it passes one there."""
+    if not _is_within(run, run.admitted, i):
+        run.is_refused[i] = True
+        return False
+    _count(run, run.admitted, i, 1)
+    return _queue_up(run, priority, i, now_s)
 
 
 @inlined
@@ -221,7 +240,7 @@ def _look_through(run, begin, n_most, backfills, now_s):
         n_looked += 1
         if (
             not partitions.is_blocked[p] and n_looked <= n_most
-            and has_licences(run, run.asks.of_job[i]) and _is_within_limits(run, i) and may_still_start(run, i, now_s)
+            and has_licences(run, run.asks.of_job[i]) and _is_within(run, run.limits, i) and may_still_start(run, i, now_s)
         ):  # fmt: skip
             if _start_if_it_fits(run, i, now_s):
                 continue
@@ -293,7 +312,7 @@ def _pass_twice(run, pass_s, now_s):
 def run_site(run, priority, end_s):
     """Let everything happen up to an instant; at how many instants somebody waited for a decision.
 
-    At one instant all ends come first, then all arrivals, then the waiting jobs are looked at. Where nothing came free
+    At one instant all ends come first, then all arrivals, those that follow another last, then the waiting jobs are looked at. Where nothing came free
     and their order stands, those that waited before fit no better than before, and only the new ones are looked at.
     """
     n_arrived, n_events, coming, rules, pass_s = 0, 0, run.coming, run.rules, math.inf
@@ -314,10 +333,10 @@ def run_site(run, priority, end_s):
         begin = run.waiting.n[0]
         while n_arrived < coming.arrival_s.size and coming.arrival_s[n_arrived] == now_s:
             if coming.after[n_arrived] == NOWHERE:
-                is_new |= _queue_up(run, priority, n_arrived, now_s)
+                is_new |= _come(run, priority, n_arrived, now_s)
             n_arrived += 1
         while _next_s(run.later) == now_s:
-            is_new |= _queue_up(run, priority, _pop(run.later), now_s)
+            is_new |= _come(run, priority, _pop(run.later), now_s)
         n_events += run.waiting.n[0] > 0
         if is_new or rules.in_passes:
             begin = 0

@@ -55,7 +55,7 @@ class Asks(NamedTuple):
 
 @record
 class Limits(NamedTuple):
-    """How much the running jobs of holders may have together, and have, and what a job of each class has.
+    """How much the jobs of holders may have together, and have, and what a job of each class has.
 
     The holders of a job are in its row of `holders`, -1 where there is none.
     """
@@ -239,7 +239,7 @@ class Tried(NamedTuple):
 
 @record
 class Partitions(NamedTuple):
-    """Of each partition, and of what is kept for some jobs under each name: for how many of its jobs nodes are held now,
+    """Of each partition, and of each name that nodes are kept under: for how many of its jobs nodes are held now,
     whether it waits for its first job, and which groups it leaves to nobody else while it does.
 
     Groups that are closed are left to the partitions that wait.
@@ -297,7 +297,10 @@ class SiteRules(NamedTuple):
 
 @record
 class SiteRun(NamedTuple):
-    """All that a run of a site works on."""
+    """All that a run of a site works on.
+
+    `limits` hold for jobs that run, `admitted` for all from when they come: one that would pass it is refused.
+    """
 
     ground: Ground
     asks: Asks
@@ -318,4 +321,6 @@ class SiteRun(NamedTuple):
     tried: Tried
     partitions: Partitions
     kept: Kept
+    admitted: Limits
+    is_refused: NDArray[np.bool_]
     start_s: NDArray[np.float64]
