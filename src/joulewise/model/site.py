@@ -11,8 +11,10 @@ from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Bools, Counts, Ints, freeze_fields
 from joulewise.model.kept import FOR_ALL, NOTHING_KEPT, KeptNodes
 from joulewise.model.passes import USUAL, Passes
+from joulewise.model.preemption import Preemption, nobody_gives_way
 from joulewise.model.shares import Priorities
 
+LAST = -1
 ANY_NUMBER = 2**31 - 1
 """More than any node has of anything."""
 
@@ -91,7 +93,9 @@ class Demands:
     pieces, each on one node: a piece takes `need[k, g]` of the resources of a node of group g and gives `gives[k, g]`
     units; at most `most[k]` go to one node. Of a group that is counted a piece is a whole node, whatever it needs.
     `limits` say how much the holders of jobs may have, and `priorities` who comes first; without, users are equal.
-    `submitted` says how many jobs holders may have that wait or run: one more is refused when it comes. `kept` tells for each class which of the site's kept nodes it has, -1 for none; without, no class has any.
+    `submitted` says how many jobs holders may have that wait or run: one more is refused when it comes. `kept` tells for
+    each class which of the site's kept nodes it has, -1 for none; without, no class has any. `preemption` says who gives
+    way to whom.
     """
 
     of_job: Ints
@@ -105,6 +109,7 @@ class Demands:
     priorities: Priorities | None = None
     kept: Ints | None = None
     submitted: Limits | None = None
+    preemption: Preemption | None = None
 
     def __post_init__(self) -> None:
         ints = dict.fromkeys(("units", "most", "need", "gives", "licences"), np.int64)
@@ -128,6 +133,11 @@ class Demands:
         """How many jobs holders may have that wait or run."""
         return no_limits(self.of_job.size, self.n_classes) if self.submitted is None else self.submitted
 
+    @property
+    def giving(self) -> Preemption:
+        """Who gives way to whom."""
+        return nobody_gives_way(self.of_job.size) if self.preemption is None else self.preemption
+
     def _fit(self, site: Site) -> Bools:
         """Which classes fit where nothing else runs."""
         counted, n_nodes = site.is_counted, site.kept.nodes_for(self.kept_of, site.n_nodes)
@@ -148,17 +158,24 @@ def no_limits(n_jobs: int, n_classes: int) -> Limits:
 class Places:
     """Where jobs ran, a row for each piece: so many of a job's pieces on a node, or on nodes of a counted group.
 
-    A `node` is its number in its group, -1 where nodes are only counted.
+    A `node` is its number in its group, -1 where nodes are only counted. `stretch` tells in which of the allocation's
+    pieces of running that was, -1 for the last one of a job; without it was the last one of all.
     """
 
     job: Ints
     group: Ints
     node: Ints
     pieces: Counts
+    stretch: Ints | None = None
 
     def __post_init__(self) -> None:
-        ints = dict.fromkeys(("job", "group", "node"), np.int32)
+        ints = dict.fromkeys(("job", "group", "node", "stretch"), np.int32)
         freeze_fields(self, {**ints, "pieces": np.int64})
+
+    @property
+    def stretch_of(self) -> Ints:
+        """In which of the allocation's pieces of running each was, -1 for the last one of its job."""
+        return np.full(self.job.size, LAST, np.int32) if self.stretch is None else self.stretch
 
 
 def _site_problems(site: Site) -> Iterator[Problem]:

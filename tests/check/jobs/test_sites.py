@@ -151,6 +151,29 @@ def test_who_runs_on_nodes_that_are_kept_is_found() -> None:
     assert "job 1: place of a job for which nodes are kept: found another" in found
 
 
+def test_refusals_that_no_limit_asks_for_and_jobs_beyond_a_limit_are_found() -> None:
+    world = small_world()
+    demands = world.jobs.demands
+    assert demands is not None
+    holders = np.array([[0], [0], [0], [-1], [-1], [0]])
+    most = Limits(("jobs",), ("ann",), np.array([[4]]), np.ones((6, 1), np.int64), holders)
+
+    def found(n: int, fate: Fate) -> list[str]:
+        """What is found if so many jobs may wait or run, and the last one has this fate."""
+        limited = replace(demands, submitted=replace(most, most=np.array([[n]])))
+        allocation = allocated()
+        if fate == Fate.DROPPED:
+            fates, nothing = np.array([Fate.RAN] * 5 + [fate]), np.where(np.arange(6) < 5, 1.0, np.nan)
+            option = np.where(np.arange(6) < 5, allocation.option, -1)
+            times = (allocation.start_s * nothing, allocation.end_s * nothing)
+            allocation = JobAllocation(option, *times, allocation.ready_s, fates, places=places_of(RIGHT[:-1]))
+        return check_jobs(replace(world, jobs=replace(world.jobs, demands=limited)), allocation)
+
+    assert found(4, Fate.RAN) == found(3, Fate.DROPPED) == []
+    assert found(3, Fate.RAN) == ["submissions of ann: found more jobs at 0.0 s than the 3 that may wait and run"]
+    assert found(4, Fate.DROPPED) == ["job 5: fate of a job that no limit refuses: found DROPPED; expected any other"]
+
+
 def test_places_are_told_on_a_site_and_nowhere_else() -> None:
     world = small_world()
     assert "found no places" in check_jobs(world, replace(allocated(), places=None))[0]

@@ -262,9 +262,7 @@ class SiteTwin:
         limits = self.demands.admitted
         there = [*self.waiting, *(stay.job for stay in self.running)]
         mine = [int(holder) for holder in limits.holders[job] if holder >= 0]
-        return all(
-            sum(holder in limits.holders[other] for other in there) < limits.most[holder, 0] for holder in mine
-        )
+        return all(sum(holder in limits.holders[other] for other in there) < limits.most[holder, 0] for holder in mine)
 
     def look_through(self, now_s: float, most: float = math.inf, is_first: bool = False) -> None:
         """Let jobs start in order, and hold nodes for the first of each partition that cannot.

@@ -99,7 +99,9 @@ def _refused_are_those_beyond_a_limit(case: JobCase) -> Iterator[str]:
     limits, allocation = _parts(case)[1].admitted, case.allocation
     fate = allocation.fate
     is_refused = fate == Fate.DROPPED
-    came = np.isfinite(allocation.ready_s) & (fate != Fate.IMPOSSIBLE)
+    came = (
+        np.isfinite(allocation.ready_s) & (allocation.ready_s <= case.world.jobs.work.end_s) & (fate != Fate.IMPOSSIBLE)
+    )
     gone_s = np.where(allocation.used, allocation.end_s, np.inf)
     is_due = np.zeros(fate.size, np.bool_)
     for holder, name in enumerate(limits.names):

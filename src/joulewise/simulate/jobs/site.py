@@ -11,19 +11,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from joulewise.errors import Problem
+from joulewise.kernels.jobs.sites import layout
 from joulewise.kernels.jobs.sites.events import run_site
 from joulewise.kernels.jobs.sites.layout import (
     NOWHERE,
     Asks,
     Choice,
     Coming,
+    Giving,
     Ground,
     Held,
     Kept,
     Limits,
+    Lost,
     Outlook,
     Partitions,
-    Pieces,
     Planned,
     Ranked,
     Rooms,
@@ -33,12 +35,13 @@ from joulewise.kernels.jobs.sites.layout import (
     Tried,
     Waiting,
 )
+from joulewise.model import site as model
 from joulewise.model.arrays import Bools, Counts, Floats
-from joulewise.model.jobs import NO_JOB, Fate, JobAllocation, JobWorld
+from joulewise.model.jobs import NO_JOB, Fate, JobAllocation, JobWorld, Pieces
 from joulewise.model.kept import FOR_ALL
 from joulewise.model.passes import Passes
-from joulewise.model import site as model
-from joulewise.model.site import ANY_NUMBER, Demands, Places, Site
+from joulewise.model.preemption import Preemption
+from joulewise.model.site import ANY_NUMBER, LAST, Demands, Places, Site
 from joulewise.policies.jobs.compile import compiled_order
 from joulewise.policies.jobs.orders import BY_ARRIVAL
 from joulewise.policies.jobs.policy import ALL_JOBS, JobOrder
@@ -68,12 +71,18 @@ def run_on_site(world: JobWorld, scheduler: Scheduler) -> Sited:
     """Let a scheduler work through the jobs of a site, until its window ends or all are done."""
     assert world.site is not None
     assert world.jobs.demands is not None
-    state = _new_run(world, world.site, world.jobs.demands, scheduler)
+    n_lost = world.n_jobs if world.jobs.demands.giving.stops.any() else 0
+    state = _new_run(world, world.site, world.jobs.demands, scheduler, n_lost)
     priority = compiled_order(_order(world, scheduler))
     _run_site(state, priority, _BEFORE_ALL_S)  # compiles, or loads what was compiled
-    began = time.perf_counter()
-    n_events = int(_run_site(state, priority, world.jobs.work.end_s))
-    mapping_s = time.perf_counter() - began
+    while True:
+        began = time.perf_counter()
+        n_events = int(_run_site(state, priority, world.jobs.work.end_s))
+        mapping_s = time.perf_counter() - began
+        if not state.lost.is_full[0]:
+            break
+        n_lost *= 2
+        state = _new_run(world, world.site, world.jobs.demands, scheduler, n_lost)
     return Sited(_allocation(world, world.site, state, scheduler), n_events, mapping_s)
 
 
@@ -129,9 +138,9 @@ def _pass_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
             yield Problem("scheduler.passes", found, "nodes must be told apart, and these are only counted", advice)
 
 
-def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler) -> SiteRun:
-    """The site before anything has come."""
-    ground = _ground(site)
+def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler, n_lost: int) -> SiteRun:
+    """The site before anything has come, with room for so many stretches that are lost."""
+    ground, coming = _ground(site), _coming(world, scheduler)
     n, n_places, n_resources = world.n_jobs, ground.group.size, ground.free.shape[1]
     most_pieces, n_ahead = _most_pieces(site, demands), _n_ahead(scheduler)
     n_queues = len(site.partitions) + len(site.kept.names)
@@ -143,14 +152,14 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
         ground,
         _asks(site, demands),
         _limits(demands.limits),
-        _coming(world, scheduler),
+        coming,
         _ranked(world, site, demands, scheduler),
         _rules(site, scheduler, n_ahead),
         _no_times(n),
         _no_times(n),
         _no_times(n),
         Planned(_zero(), _zero(), _zero(), np.empty(n), _ints(n)),
-        Pieces(
+        layout.Pieces(
             first, np.zeros(n, np.int64), _ints(n_pieces), _ints(n_pieces), _ints(n_pieces), _ints(n_pieces),
             _ints(n_pieces), np.full(n_places, NOWHERE),
         ),
@@ -180,6 +189,8 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
         _kept(site, demands, ground),
         _limits(demands.admitted),
         np.zeros(n, np.bool_),
+        _giving(demands.giving, coming),
+        _nothing_lost(n_lost, int(most_pieces.max(initial=0))),
         np.full(n, np.nan),
     )  # fmt: skip
 
@@ -206,6 +217,26 @@ def _ground(site: Site) -> Ground:
         worth,
         site.n_licences.copy(),
     )
+
+
+def _giving(preemption: Preemption, coming: Coming) -> Giving:
+    """Who gives way to whom; nobody has yet."""
+    n = coming.time_s.size
+    return Giving(
+        preemption.of_job.astype(np.int64), preemption.stops.copy(), preemption.priority.copy(),
+        preemption.grace_s.copy(), preemption.cancels.copy(), float(preemption.exempt_s), coming.time_s.copy(),
+        coming.planned_s.copy(), np.zeros(n, np.bool_), np.zeros(n, np.bool_), np.zeros(n, np.bool_),
+        np.full(n, -np.inf), np.zeros(1, np.bool_), np.zeros(n, np.bool_), _ints(n),
+    )  # fmt: skip
+
+
+def _nothing_lost(n: int, most_pieces: int) -> Lost:
+    """Room for so many stretches that are lost, and their pieces."""
+    n_rows = n * most_pieces
+    return Lost(
+        _zero(), _ints(n), np.empty(n), np.empty(n), _zero(), _ints(n_rows), _ints(n_rows), _ints(n_rows),
+        np.zeros(1, np.bool_),
+    )  # fmt: skip
 
 
 def _limits(limits: model.Limits) -> Limits:
@@ -337,14 +368,22 @@ def _ints(n: int) -> Counts:
 def _allocation(world: JobWorld, site: Site, state: SiteRun, scheduler: Scheduler) -> JobAllocation:
     """What was decided."""
     n, start_s, fits = world.n_jobs, state.start_s, _fits(world)
-    ran = np.isfinite(start_s)
+    ran, is_cancelled = np.isfinite(start_s), state.giving.is_cancelled
     option, fate = np.full(n, NO_JOB, np.int32), np.full(n, Fate.WAITING, np.int8)
     option[ran] = world.types.first[world.jobs.work.task_type[ran]]
     fate[ran] = np.where(job_arrays.killed(world, scheduler)[option[ran]], Fate.KILLED, Fate.RAN)
+    fate[is_cancelled] = Fate.KILLED
     fate[~fits] = Fate.IMPOSSIBLE
     fate[state.is_refused] = Fate.DROPPED
     end_s = start_s + state.coming.time_s
-    return JobAllocation(option, start_s, end_s, _ready_s(world, end_s), fate, places=_places(site, state))
+    lost = state.lost
+    n_lost = int(lost.n[0])
+    job = lost.job[:n_lost]
+    pieces = Pieces(
+        job, world.types.first[world.jobs.work.task_type[job]], lost.start_s[:n_lost], lost.end_s[:n_lost],
+        np.ones(n_lost, np.bool_),
+    )  # fmt: skip
+    return JobAllocation(option, start_s, end_s, _ready_s(world, end_s), fate, pieces, _places(site, state))
 
 
 def _ready_s(world: JobWorld, end_s: Floats) -> Floats:
@@ -358,11 +397,16 @@ def _ready_s(world: JobWorld, end_s: Floats) -> Floats:
 
 
 def _places(site: Site, state: SiteRun) -> Places:
-    """Where jobs ran."""
-    pieces = state.pieces
+    """Where jobs ran: in their last stretches, and before in those that were lost."""
+    pieces, lost = state.pieces, state.lost
     job = np.repeat(np.arange(pieces.n.size), pieces.n)
     row = pieces.first[:-1][job] + (np.arange(job.size) - np.repeat(np.cumsum(pieces.n) - pieces.n, pieces.n))
-    place = pieces.place[row]
+    before = slice(int(lost.n_rows[0]))
+    stretch = np.concatenate((np.full(job.size, LAST), lost.stretch[before]))
+    job = np.concatenate((job, lost.job[lost.stretch[before]]))
+    place = np.concatenate((pieces.place[row], lost.place[before]))
+    n_pieces = np.concatenate((pieces.n_pieces[row], lost.n_pieces[before]))
     group = state.ground.group[place]
     node = np.where(site.is_counted[group], NOWHERE, place - state.ground.first[group])
-    return Places(job.astype(np.int32), group.astype(np.int32), node.astype(np.int32), pieces.n_pieces[row])
+    columns = (job.astype(np.int32), group.astype(np.int32), node.astype(np.int32), n_pieces)
+    return Places(*columns, stretch if lost.n[0] else None)

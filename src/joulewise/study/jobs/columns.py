@@ -79,7 +79,10 @@ JOB_COLUMNS = (
         "jobs_running", "jobs", "those of jobs_ran that were running when the counted window ended",
         heading="jobs running at the end",
     ),
-    metric("jobs_dropped", "jobs", "jobs that arrived in the counted window and were dropped"),
+    metric(
+        "jobs_dropped", "jobs",
+        "jobs that arrived in the counted window and were dropped, or refused by a site that limits submissions",
+    ),
     metric("jobs_killed", "jobs", "jobs that arrived in it and were killed at the end of the time they asked for"),
     metric(
         "jobs_waiting", "jobs",
@@ -188,7 +191,8 @@ JOB_COLUMNS = (
     Column(JOBS, "ready_s", "s", "instant at which it could have started; null if the job before it never ended"),
     label(
         JOBS, "fate",
-        "ran, killed (at the end of the time it asked for), dropped, waiting (never started, or suspended or lost and "
+        "ran, killed (at the end of the time it asked for, or cancelled by a site for another), dropped (or refused by a "
+        "site), waiting (never started, or suspended or lost and "
         "not resumed) or impossible (fits nowhere)",
     ),
     Column(JOBS, "option", "", "number of the option it had, in the list of all types; null if it had no nodes"),

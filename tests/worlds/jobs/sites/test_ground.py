@@ -86,7 +86,7 @@ def test_what_is_not_replayed_of_a_site_is_told() -> None:
         name="s",
         nodes=(CPU,),
         partitions=(limited, Partition(name="plain", nodes=("cpu",))),
-        qos=tuple(Qos(name=f"q{i}", max_submitted=1) for i in range(8)),
+        qos=tuple(Qos(name=f"q{i}", max_submitted=1, preempts=("q",)) for i in range(8)),
         accounts=(Account(name="a"),),
         slurm={
             "bf_busy_nodes": True,
@@ -98,13 +98,10 @@ def test_what_is_not_replayed_of_a_site_is_told() -> None:
     )
     found = {finding.key.removeprefix("not replayed: "): finding for finding in not_replayed(full)}
     assert {key: finding.n for key, finding in found.items()} == {
-        "preemption and limits on submission": 8,
+        "preemption": 8,
         "partitions with accounts": 1,
         "partitions with qos_of_jobs": 1, "partitions with preemption": 1, "partitions with grace": 1,
         "settings of Slurm": 2,
     }  # fmt: skip
-    assert (
-        found["preemption and limits on submission"].reason
-        == "preemption and limits on submission of the site (q0, q1, q2, q3, q4, q5, ...)"
-    )
+    assert found["preemption"].reason == "preemption of the site (q0, q1, q2, q3, q4, q5, ...)"
     assert {finding.part for finding in found.values()} == {"lost"}

@@ -16,9 +16,10 @@ from joulewise.kernels.jobs.sites.fitting import (
     take_from_held,
     take_now,
 )
+from joulewise.kernels.jobs.sites.giving import may_stop_others, who_gives_way
 from joulewise.kernels.jobs.sites.kept import kept_s, may_still_start, see_kept
 from joulewise.kernels.jobs.sites.layout import ANY_NUMBER, NOWHERE
-from joulewise.kernels.jobs.sites.outlook import end_s, plan_end, put, remove
+from joulewise.kernels.jobs.sites.outlook import end_s, forget_planned, plan_end, planned_end_s, put, remove
 from joulewise.kernels.jobs.sites.shares import factor_of, note_share, see_shares
 
 # What is to come
@@ -66,6 +67,22 @@ def _pop(heap):
         at, below = below, 2 * below + 1
     heap.at_s[at], heap.job[at] = at_s, i
     return first
+
+
+@inlined
+def _take_out(heap, i):
+    """Nothing comes for job i any longer, if something did."""
+    at = 0
+    while at < heap.size[0] and heap.job[at] != i:
+        at += 1
+    if at == heap.size[0]:
+        return
+    while at > 0:
+        above = (at - 1) >> 1
+        heap.at_s[at], heap.job[at] = heap.at_s[above], heap.job[above]
+        at = above
+    heap.at_s[0], heap.job[0] = -math.inf, i
+    _pop(heap)
 
 
 # Jobs end, come and start
@@ -118,16 +135,46 @@ def _end_all(run, now_s):
     """End all jobs that end now; whether there are any."""
     n = 0
     while _next_s(run.ends) == now_s:
-        i = _pop(run.ends)
-        _change_free(run, i, -1)
-        _count(run, run.admitted, i, -1)
-        run.tried.n_ended[0] += 1
-        j = run.coming.first_follower[i]
-        while j != NOWHERE:
-            _push(run.later, j, max(run.coming.arrival_s[j], now_s + run.coming.think_s[j]))
-            j = run.coming.next_follower[j]
+        _end(run, _pop(run.ends), now_s)
         n += 1
     return n > 0
+
+
+@shared
+def _end(run, i, now_s):
+    """A job ends, for good unless it gave way and runs again."""
+    _change_free(run, i, -1)
+    run.tried.n_ended[0] += 1
+    if run.giving.is_cut[i] and not run.giving.cancels[run.giving.of_job[i]]:
+        _run_again(run, i, now_s)
+        return
+    run.giving.is_cancelled[i] = run.giving.is_cut[i]
+    _count(run, run.admitted, i, -1)
+    j = run.coming.first_follower[i]
+    while j != NOWHERE:
+        _push(run.later, j, max(run.coming.arrival_s[j], now_s + run.coming.think_s[j]))
+        j = run.coming.next_follower[j]
+
+
+@inlined
+def _run_again(run, i, now_s):
+    """A job that gave way waits once more, with all of its time before it; what it ran is lost."""
+    lost, pieces, giving = run.lost, run.pieces, run.giving
+    if lost.n[0] == lost.job.size or lost.n_rows[0] + pieces.n[i] > lost.place.size:
+        lost.is_full[0] = True
+    else:
+        at = lost.n[0]
+        lost.job[at], lost.start_s[at], lost.end_s[at] = i, run.start_s[i], now_s
+        lost.n[0] += 1
+        for p in range(pieces.first[i], pieces.first[i] + pieces.n[i]):
+            row = lost.n_rows[0]
+            lost.stretch[row], lost.place[row], lost.n_pieces[row] = at, pieces.place[p], pieces.n_pieces[p]
+            lost.n_rows[0] += 1
+    pieces.n[i] = 0
+    run.start_s[i] = math.nan
+    run.coming.time_s[i], run.coming.planned_s[i] = giving.time_s[i], giving.planned_s[i]
+    giving.is_cut[i], giving.is_again[i] = False, True
+    _push(run.later, i, now_s)
 
 
 @inlined
@@ -162,9 +209,13 @@ def _priority_of(run, priority, i, now_s):
 
 @inlined
 def _queue_up(run, priority, i, now_s):
-    """A job joins the queue: higher tiers first, then by priority, then who was ready first; whether it passes one."""
+    """A job joins the queue: higher tiers first, then by priority, then who was ready first; whether it passes one.
+
+    One that runs again has the place that it would have if it had waited.
+    """
     waiting, at = run.waiting, run.waiting.n[0]
-    waiting.ready_s[i] = now_s
+    if not run.giving.is_again[i]:
+        waiting.ready_s[i] = now_s
     if run.rules.by_shares:
         waiting.key[i] = _priority_of(run, priority, i, now_s)
     while at > 0 and _comes_before(run, i, waiting.job[at - 1]):
@@ -178,10 +229,11 @@ def _queue_up(run, priority, i, now_s):
 @inlined
 def _come(run, priority, i, now_s):
     """A job comes: it joins the queue unless it is refused; whether it passes one there."""
-    if not _is_within(run, run.admitted, i):
-        run.is_refused[i] = True
-        return False
-    _count(run, run.admitted, i, 1)
+    if not run.giving.is_again[i]:
+        if not _is_within(run, run.admitted, i):
+            run.is_refused[i] = True
+            return False
+        _count(run, run.admitted, i, 1)
     return _queue_up(run, priority, i, now_s)
 
 
@@ -204,6 +256,62 @@ def _start(run, i, now_s):
         _push(run.outlived, i, until_s)
 
 
+# Who gives way
+
+
+@inlined
+def _hold_due(run, now_s):
+    """Hold places for those that wait for that."""
+    for d in range(run.waiting.n_due[0]):
+        hold(run, run.waiting.due[d], now_s)
+    run.waiting.n_due[0] = 0
+
+
+@shared
+def _starts_in_place_of_others(run, i, now_s):
+    """Let jobs give way to one that fits then, at once or when their grace is over; whether it starts now."""
+    if not may_stop_others(run, i, now_s):
+        return False
+    _hold_due(run, now_s)
+    giving, grace_s = run.giving, 0.0
+    n = who_gives_way(run, i, now_s)
+    for at in range(n):
+        grace_s = max(grace_s, giving.grace_s[giving.of_job[giving.chosen[at]]])
+    for at in range(n):
+        _cut(run, giving.chosen[at], now_s)
+    if n == 0 or grace_s > 0.0:
+        giving.patient_s[i] = now_s + grace_s
+        return False
+    _start(run, i, now_s)
+    return True
+
+
+@inlined
+def _cut(run, j, now_s):
+    """A job gives way: at once, or when its grace is over if it has not ended before."""
+    giving, pieces = run.giving, run.pieces
+    left_s = now_s + giving.grace_s[giving.of_job[j]] - run.start_s[j]
+    if left_s >= run.coming.time_s[j]:
+        return
+    giving.is_cut[j] = True
+    for p in range(pieces.first[j], pieces.first[j] + pieces.n[j]):
+        if giving.grace_s[giving.of_job[j]] == 0.0:
+            count = -pieces.n_pieces[p]
+            take_from_held(run, run.asks.of_job[j], pieces.place[p], count, now_s, planned_end_s(run, j))
+        run.outlook.changed[pieces.place[p]] += 1
+    forget_planned(run, j)
+    _take_out(run.ends, j)
+    _take_out(run.outlived, j)
+    run.coming.time_s[j] = run.coming.planned_s[j] = left_s
+    if giving.grace_s[giving.of_job[j]] == 0.0:
+        _end(run, j, now_s)
+        run.tried.look[0] += 1
+        giving.is_anew[0] = True
+    else:
+        plan_end(run, j)
+        _push(run.ends, j, end_s(run, j))
+
+
 # Who starts
 
 
@@ -218,9 +326,7 @@ def _start_if_it_fits(run, i, now_s):
     if not could_fit(run, k):
         tried.after[k] = tried.n_ended[0]
         return False
-    for d in range(run.waiting.n_due[0]):
-        hold(run, run.waiting.due[d], now_s)
-    run.waiting.n_due[0] = 0
+    _hold_due(run, now_s)
     if not fits_now(run, k, now_s, now_s + planned_s):
         tried.at_look[k] = tried.look[0]
         tried.planned_s[k] = planned_s
@@ -240,9 +346,10 @@ def _look_through(run, begin, n_most, backfills, now_s):
         n_looked += 1
         if (
             not partitions.is_blocked[p] and n_looked <= n_most
-            and has_licences(run, run.asks.of_job[i]) and _is_within(run, run.limits, i) and may_still_start(run, i, now_s)
+            and has_licences(run, run.asks.of_job[i]) and _is_within(run, run.limits, i)
+            and may_still_start(run, i, now_s)
         ):  # fmt: skip
-            if _start_if_it_fits(run, i, now_s):
+            if _start_if_it_fits(run, i, now_s) or _starts_in_place_of_others(run, i, now_s):
                 continue
             if not backfills:
                 _wait_for_first(run, p)
@@ -312,22 +419,25 @@ def _pass_twice(run, pass_s, now_s):
 def run_site(run, priority, end_s):
     """Let everything happen up to an instant; at how many instants somebody waited for a decision.
 
-    At one instant all ends come first, then all arrivals, those that follow another last, then the waiting jobs are looked at. Where nothing came free
-    and their order stands, those that waited before fit no better than before, and only the new ones are looked at.
+    At one instant all ends come first, then all arrivals, those that follow another last, then the waiting jobs are
+    looked at; once more if any gave way at once. Where nothing came free and their order stands, those that waited
+    before fit no better than before, and only the new ones are looked at.
     """
     n_arrived, n_events, coming, rules, pass_s = 0, 0, run.coming, run.rules, math.inf
+    now_s = -math.inf
     while True:
-        now_s = min(_next_s(run.ends), _next_s(run.later), pass_s, kept_s(run, run.kept.n_past[0]))
+        is_new = run.giving.is_anew[0]
+        now_s = now_s if is_new else min(_next_s(run.ends), _next_s(run.later), pass_s, kept_s(run, run.kept.n_past[0]))
         while n_arrived < coming.arrival_s.size and coming.after[n_arrived] != NOWHERE:
             n_arrived += 1
-        if n_arrived < coming.arrival_s.size:
+        if n_arrived < coming.arrival_s.size and not is_new:
             now_s = min(now_s, coming.arrival_s[n_arrived])
         if now_s == math.inf or now_s > end_s:
             return n_events
         sorts_always = not (rules.is_by_arrival or rules.by_shares)
-        is_new = False
+        run.giving.is_anew[0] = False
         if rules.by_shares and see_shares(run.ranked.shares, now_s):
-            is_new = _sort(run, priority, run.ranked.shares.seen_s[0])
+            is_new |= _sort(run, priority, run.ranked.shares.seen_s[0])
         is_new |= _end_all(run, now_s) or sorts_always or _is_outlived(run, now_s)
         is_new |= see_kept(run, now_s)
         begin = run.waiting.n[0]

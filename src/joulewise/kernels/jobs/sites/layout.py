@@ -271,6 +271,50 @@ class Kept(NamedTuple):
 
 
 @record
+class Giving(NamedTuple):
+    """Who gives way to whom: a job of quality of service a stops those of b where `stops[a, b]`, of lower `rank` first.
+
+    Job i is of quality `of_job[i]`, -1 for none. Those that `cut` lets go on for `grace_s` more, and then run again
+    or, where that `cancels`, do not; `time_s` and `planned_s` are theirs undisturbed. Job i stops no others before
+    `patient_s[i]`. `is_anew[0]`: what waits is looked at once more now. The first of `chosen` would give way.
+    """
+
+    of_job: NDArray[np.int64]
+    stops: NDArray[np.bool_]
+    rank: NDArray[np.int64]
+    grace_s: NDArray[np.float64]
+    cancels: NDArray[np.bool_]
+    exempt_s: float
+    time_s: NDArray[np.float64]
+    planned_s: NDArray[np.float64]
+    is_cut: NDArray[np.bool_]
+    is_cancelled: NDArray[np.bool_]
+    is_again: NDArray[np.bool_]
+    patient_s: NDArray[np.float64]
+    is_anew: NDArray[np.bool_]
+    is_chosen: NDArray[np.bool_]
+    chosen: NDArray[np.int64]
+
+
+@record
+class Lost(NamedTuple):
+    """The `n[0]` stretches of jobs that ran in vain, and the `n_rows[0]` pieces that they had, by their stretch.
+
+    Where one has no more room, `is_full[0]`, and all that comes after is worth nothing.
+    """
+
+    n: NDArray[np.int64]
+    job: NDArray[np.int64]
+    start_s: NDArray[np.float64]
+    end_s: NDArray[np.float64]
+    n_rows: NDArray[np.int64]
+    stretch: NDArray[np.int64]
+    place: NDArray[np.int64]
+    n_pieces: NDArray[np.int64]
+    is_full: NDArray[np.bool_]
+
+
+@record
 class SiteRules(NamedTuple):
     """For how many jobs of each partition nodes are held ahead, and whether later jobs may start before others.
 
@@ -323,4 +367,6 @@ class SiteRun(NamedTuple):
     kept: Kept
     admitted: Limits
     is_refused: NDArray[np.bool_]
+    giving: Giving
+    lost: Lost
     start_s: NDArray[np.float64]

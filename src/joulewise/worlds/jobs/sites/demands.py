@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from joulewise.model.kept import KeptNodes
-from joulewise.model.site import ANY_NUMBER, Demands, Site
+from joulewise.model.site import ANY_NUMBER, Demands, Limits, Site
 from joulewise.worlds.jobs.sites.ground import OF_A_GPU, capped_cores, few
-from joulewise.worlds.jobs.sites.limits import JOBS, limits_of, too_much
+from joulewise.worlds.jobs.sites.limits import JOBS, beyond, limits_of, submissions_of, too_much
 from joulewise.worlds.jobs.sites.priorities import Ranking, priorities_of
 from joulewise.worlds.jobs.sites.reservations import kept_of, may_not_have
 from joulewise.worlds.jobs.sites.site import CORES, GPUS, MEMORY_MIB, NODES, NodeGroup, SiteTables
@@ -77,7 +77,21 @@ def demands_on(
         limits_of(tables, jobs.log, frame["partition"], uses),
         priorities_of(tables, jobs, ranking, findings),
         np.array([asked.kept for asked in kinds]),
+        _submitted(tables, jobs, frame["partition"], uses, findings),
     )
+
+
+def _submitted(
+    tables: SiteTables, jobs: TraceJobs, partition: pl.Series, uses: list[dict[str, int]], findings: list[TraceFinding]
+) -> Limits | None:
+    """The limits on jobs that wait or run; how many jobs of the log are beyond them is noted."""
+    limits = submissions_of(tables, jobs.log, partition, uses)
+    wait_s = jobs.log["wait_s"].cast(pl.Float64).fill_null(0.0).to_numpy()
+    n = 0 if limits is None else int(beyond(limits, jobs.submit_s, jobs.submit_s + wait_s + jobs.run_s).sum())
+    if n:
+        reason = "jobs that came in the log when as many waited or ran as max_submitted of a QOS allows"
+        findings.append(TraceFinding("beyond max_submitted", n, reason, "refused where it is so in the replay"))
+    return limits
 
 
 class _Kind(NamedTuple):

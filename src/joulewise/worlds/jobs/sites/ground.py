@@ -29,7 +29,6 @@ OF_A_GPU = 1000
 """GPUs are counted in thousandths, as jobs may ask for a part of one."""
 
 _MOST_NAMES = 6
-_SUBMISSIONS = ("max_submitted", "max_submitted_per_user", "max_submitted_per_account")
 
 _NOT_OF_PARTITIONS: Mapping[str, object] = {
     "accounts": (), "qos_of_jobs": (), "preemption": None,
@@ -105,9 +104,7 @@ def _counts(values: object) -> Counts:
 def not_replayed(tables: SiteTables) -> list[TraceFinding]:
     """What a site has that its jobs are not held to, one finding for each."""
     named: dict[str, Sequence[Qos]] = {
-        "preemption and limits on submission": [
-            each for each in tables.qos if each.preempts or any(getattr(each, key) for key in _SUBMISSIONS)
-        ],
+        "preemption": [each for each in tables.qos if each.preempts],
     }
     found = [(what, [each.name for each in rows]) for what, rows in named.items() if rows]
     for key, usual in _NOT_OF_PARTITIONS.items():
