@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from joulewise.model.jobs import NO_JOB, Jobs, JobWorld, Label
 from joulewise.model.kept import KeptNodes
+from joulewise.model.preemption import Preemption
 from joulewise.model.shares import Priorities, ShareTree
 from joulewise.model.site import Demands, Limits, Site
 from tests.strategies.job_worlds import QUEUES, USERS, clusters_of, types_of, work_of
@@ -100,12 +101,36 @@ def submitted(draw: st.DrawFn, n_jobs: int, n_classes: int) -> Limits:
 
 
 @st.composite
+def preemptions(draw: st.DrawFn, n_jobs: int) -> Preemption:
+    """Up to 3 qualities of service of which later ones may stop earlier ones."""
+    n = draw(st.integers(1, 3))
+    rows = st.lists(st.sampled_from((0, 1)), min_size=n, max_size=n)
+    stops = np.tril(np.array([draw(st.lists(st.booleans(), min_size=n, max_size=n)) for _ in range(n)]), -1)
+    return Preemption(
+        tuple(f"q{i}" for i in range(n)),
+        np.array(draw(st.lists(st.integers(-1, n - 1), min_size=n_jobs, max_size=n_jobs))),
+        stops,
+        np.array(draw(rows)),
+        np.array(draw(st.lists(st.sampled_from((0, 0, 0, 2, 3)), min_size=n, max_size=n)), float),
+        np.array(draw(rows), np.bool_),
+        draw(st.sampled_from((0.0, 0.0, 2.0))),
+    )
+
+
+@st.composite
 def site_worlds(
-    draw: st.DrawFn, most_jobs: int = 14, *, overruns: bool = False, is_roomy: bool = False, keeps: bool = False
+    draw: st.DrawFn,
+    most_jobs: int = 14,
+    *,
+    overruns: bool = False,
+    is_roomy: bool = False,
+    keeps: bool = False,
+    preempts: bool = False,
 ) -> JobWorld:
     """Jobs in whole seconds, of which many end early and, if asked, some run past their plan; some follow others.
 
-    A site that `keeps` has nodes that are kept for some jobs, or for nobody, and limits on jobs that wait or run.
+    A site that `keeps` has nodes that are kept for some jobs, or for nobody, and limits on jobs that wait or run. On
+    one that `preempts` jobs give way to others.
     """
     site = draw(sites(is_roomy=is_roomy))
     if keeps:
@@ -118,6 +143,8 @@ def site_worlds(
         mine = st.integers(-1, len(site.kept.names) - 1)
         of_class = draw(st.lists(mine, min_size=asked.n_classes, max_size=asked.n_classes))
         asked = replace(asked, kept=np.array(of_class), submitted=draw(submitted(n, asked.n_classes)))
+    if preempts:
+        asked = replace(asked, preemption=draw(preemptions(n)))
     fits = asked.can_start(site)
     gap, time_s, more = np.array(rows, float).T
     planned_s = np.maximum(time_s + more - (2 if overruns else 0), 1.0)

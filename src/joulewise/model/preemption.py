@@ -36,7 +36,8 @@ class Preemption:
 def nobody_gives_way(n_jobs: int) -> Preemption:
     """No job stops another."""
     none = np.empty(0)
-    return Preemption((), np.full(n_jobs, -1), np.empty((0, 0)), none, none, none)
+    stops, is_none = np.empty((0, 0), np.bool_), none.astype(np.bool_)
+    return Preemption((), np.full(n_jobs, -1, np.int32), stops, none.astype(np.int64), none, is_none)
 
 
 def _problems(of: Preemption) -> Iterator[Problem]:

@@ -93,9 +93,9 @@ class Demands:
     pieces, each on one node: a piece takes `need[k, g]` of the resources of a node of group g and gives `gives[k, g]`
     units; at most `most[k]` go to one node. Of a group that is counted a piece is a whole node, whatever it needs.
     `limits` say how much the holders of jobs may have, and `priorities` who comes first; without, users are equal.
-    `submitted` says how many jobs holders may have that wait or run: one more is refused when it comes. `kept` tells for
-    each class which of the site's kept nodes it has, -1 for none; without, no class has any. `preemption` says who gives
-    way to whom.
+    `submitted` says how many jobs holders may have that wait or run: one more is refused when it comes. `kept` tells
+    for each class which of the site's kept nodes it has, -1 for none; without, no class has any. `preemption` says who
+    gives way to whom.
     """
 
     of_job: Ints

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 import pytest
@@ -24,6 +25,9 @@ from tests.strategies.job_worlds import trace_world
 from tests.strategies.random_sites import N_CORES, ranked_worlds, site_worlds
 from tests.twins.jobs.shares import SharesTwin
 from tests.twins.jobs.sites import SiteTwin
+
+At: TypeAlias = dict[tuple[int, int], int]
+"""How many pieces are at which places."""
 
 NAMES = ("easy", "fcfs", "conservative", "sjf", "wfp3")
 
@@ -72,6 +76,18 @@ def test_what_is_kept_for_some_jobs_is_that_of_the_plain_twin(
     assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], overrun=overrun, reservations_for=ahead))
 
 
+@pytest.mark.parametrize("overrun", ["raise", "unaware"])
+@given(
+    world=st.one_of(site_worlds(overruns=True, preempts=True), site_worlds(overruns=True, keeps=True, preempts=True)),
+    name=st.sampled_from(NAMES),
+    ahead=st.sampled_from((None, 0, 2)),
+)
+def test_who_gives_way_to_whom_is_that_of_the_plain_twin(
+    overrun: Overrun, world: JobWorld, name: str, ahead: int | None
+) -> None:
+    assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], overrun=overrun, reservations_for=ahead))
+
+
 PASSES = st.builds(
     Passes, st.sampled_from((1.0, 3.0, 30.0, math.inf)), st.sampled_from((0.0, 1.0, 4.0, 60.0)),
     st.sampled_from((5.0, 100.0, 86_400.0)), st.sampled_from((1, 3, 100)), st.sampled_from((2, 100)),
@@ -80,7 +96,9 @@ PASSES = st.builds(
 
 
 @given(
-    world=st.one_of(site_worlds(is_roomy=True), site_worlds(is_roomy=True, keeps=True)), passes=PASSES,
+    world=st.one_of(
+        site_worlds(is_roomy=True), site_worlds(is_roomy=True, keeps=True), site_worlds(is_roomy=True, preempts=True)
+    ), passes=PASSES,
     name=st.sampled_from(NAMES), unit_s=st.sampled_from((1, 7, 20)),
     ahead=st.sampled_from((None, 1)),
 )  # fmt: skip
@@ -122,7 +140,14 @@ def assert_is_that_of_the_twin(world: JobWorld, scheduler: Scheduler) -> None:
     assert {job: stay.start_s for job, stay in wanted.items()} == {
         int(job): float(allocation.start_s[job]) for job in np.flatnonzero(np.isfinite(allocation.start_s))
     }
-    assert stays(allocation.places) == {job: dict(sorted(stay.at.items())) for job, stay in wanted.items()}
+    last, lost = stays(allocation.places)
+    assert last == {job: dict(sorted(stay.at.items())) for job, stay in wanted.items()}
+    pieces = allocation.pieces
+    rows = zip(pieces.job.tolist(), pieces.start_s.tolist(), pieces.end_s.tolist(), lost, strict=True)
+    assert sorted(rows, key=str) == sorted(
+        ((job, *times, dict(sorted(at.items()))) for job, *times, at in twin.lost), key=str
+    )
+    assert twin.cancelled <= set(np.flatnonzero(allocation.fate == Fate.KILLED))
 
 
 @given(world=ranked_worlds(), ahead=st.sampled_from((None, 0, 2)))
@@ -157,10 +182,15 @@ def ranked_twin_of(world: JobWorld, scheduler: Scheduler) -> SiteTwin:
     return twin
 
 
-def stays(places: Places) -> dict[int, dict[tuple[int, int], int]]:
-    """The pieces of each job by place."""
-    found: dict[int, dict[tuple[int, int], int]] = {}
-    columns = (places.job, places.group, places.node, places.pieces)
-    for job, group, node, pieces in zip(*(column.tolist() for column in columns), strict=True):
-        found.setdefault(job, {})[group, max(node, 0)] = pieces
-    return {job: dict(sorted(at.items())) for job, at in found.items()}
+def stays(places: Places) -> tuple[dict[int, At], list[At]]:
+    """The pieces by place of the last stretch of each job, and of all others."""
+    last: dict[int, At] = {}
+    others: dict[int, At] = {}
+    columns = (places.job, places.group, places.node, places.pieces, places.stretch_of)
+    for job, group, node, pieces, stretch in zip(*(column.tolist() for column in columns), strict=True):
+        at = last.setdefault(job, {}) if stretch < 0 else others.setdefault(stretch, {})
+        at[group, max(node, 0)] = pieces
+    return (
+        {job: dict(sorted(at.items())) for job, at in last.items()},
+        [dict(sorted(at.items())) for _, at in sorted(others.items())],
+    )

@@ -45,6 +45,13 @@ class SiteTwin:
     ready_s: dict[int, float] = field(default_factory=dict)
     closed: set[int] = field(default_factory=set)
     refused: set[int] = field(default_factory=set)
+    coming: dict[int, float] = field(default_factory=dict)
+    cut: set[int] = field(default_factory=set)
+    cancelled: set[int] = field(default_factory=set)
+    lost: list[tuple[int, float, float, dict[tuple[int, int], int]]] = field(default_factory=list)
+    whole_s: dict[int, tuple[float, float]] = field(default_factory=dict)
+    patient_s: dict[int, float] = field(default_factory=dict)
+    is_anew: bool = False
 
     @property
     def site(self) -> Site:
@@ -264,6 +271,72 @@ class SiteTwin:
         mine = [int(holder) for holder in limits.holders[job] if holder >= 0]
         return all(sum(holder in limits.holders[other] for other in there) < limits.most[holder, 0] for holder in mine)
 
+    def makes_room(self, job: int, now_s: float) -> bool:
+        """Let running jobs give way to one that fits then, if any do; whether it starts now."""
+        giving = self.demands.giving
+        of = int(giving.of_job[job])
+        if of < 0 or now_s < self.patient_s.get(job, -math.inf):
+            return False
+        mine = [stay for stay in self.running if giving.of_job[stay.job] >= 0 and stay.job not in self.cut]
+        mine = [stay for stay in mine if giving.stops[of, giving.of_job[stay.job]] and stay.start_s < now_s]
+        mine = [stay for stay in mine if now_s - stay.start_s >= giving.exempt_s]
+        mine.sort(key=lambda stay: (giving.priority[giving.of_job[stay.job]], -stay.start_s, -stay.job))
+        everybody, chosen = self.running, None
+        for n in range(1, len(mine) + 1):
+            self.running = [stay for stay in everybody if stay not in mine[:n]]
+            chosen = self.choice(job, now_s, now_s, True)
+            if chosen is not None:
+                break
+        self.running = everybody
+        if chosen is None:
+            return False
+        stopped = [stay for stay in mine[:n] if set(stay.at) & set(chosen)]
+        grace_s = {stay.job: float(giving.grace_s[giving.of_job[stay.job]]) for stay in stopped}
+        for stay in stopped:
+            self.give_way(stay, now_s, grace_s[stay.job])
+        if max(grace_s.values()) > 0:
+            self.patient_s[job] = now_s + max(grace_s.values())
+            return False
+        self.start(job, chosen, now_s)
+        return True
+
+    def give_way(self, stay: Stay, now_s: float, grace_s: float) -> None:
+        """A job gives way now, or when its grace is over."""
+        until_s = now_s + grace_s
+        if until_s >= stay.start_s + self.time_s[stay.job]:
+            return
+        self.cut.add(stay.job)
+        self.whole_s.setdefault(stay.job, (self.time_s[stay.job], self.planned_s[stay.job]))
+        self.time_s[stay.job] = self.planned_s[stay.job] = until_s - stay.start_s
+        self.running[self.running.index(stay)] = self.done[stay.job] = stay._replace(end_s=until_s)
+        if grace_s == 0:
+            self.end(self.done[stay.job], now_s)
+            self.is_anew = True
+
+    def end(self, stay: Stay, now_s: float) -> None:
+        """A job ends, or runs again if it gave way."""
+        job, giving = stay.job, self.demands.giving
+        self.running.remove(stay)
+        if job in self.cut and not giving.cancels[giving.of_job[job]]:
+            self.lost.append((job, stay.start_s, now_s, stay.at))
+            self.time_s[job], self.planned_s[job] = self.whole_s[job]
+            self.cut.remove(job)
+            del self.done[job]
+            self.coming[job] = now_s
+            return
+        if job in self.cut:
+            self.cancelled.add(job)
+        jobs = self.world.jobs
+        for other in self.coming if jobs.after is not None else ():
+            if jobs.after is not None and jobs.after[other] == job and other not in self.ready_s:
+                think_s = 0.0 if jobs.think_s is None else float(jobs.think_s[other])
+                self.coming[other] = max(float(jobs.work.arrival_s[other]), now_s + think_s)
+
+    def start(self, job: int, chosen: dict[tuple[int, int], int], now_s: float) -> None:
+        self.running.append(Stay(job, chosen, now_s, now_s + self.planned_s[job]))
+        self.done[job] = self.running[-1]
+        self.waiting.remove(job)
+
     def look_through(self, now_s: float, most: float = math.inf, is_first: bool = False) -> None:
         """Let jobs start in order, and hold nodes for the first of each partition that cannot.
 
@@ -286,9 +359,9 @@ class SiteTwin:
                 continue
             chosen = self.choice(job, now_s, now_s, True)
             if chosen is not None:
-                self.running.append(Stay(job, chosen, now_s, now_s + self.planned_s[job]))
-                self.done[job] = self.running[-1]
-                self.waiting.remove(job)
+                self.start(job, chosen, now_s)
+                continue
+            if self.makes_room(job, now_s):
                 continue
             if is_first or not self.backfills:
                 blocked.add(partition)
@@ -304,32 +377,31 @@ class SiteTwin:
         """Where and when each job starts."""
         jobs = self.world.jobs
         after = [-1] * jobs.n_jobs if jobs.after is None else [int(job) for job in jobs.after]
-        think_s = [0.0] * jobs.n_jobs if jobs.think_s is None else [float(value) for value in jobs.think_s]
         fits = self.demands.can_start(self.site)
-        coming = {
+        self.coming = {
             job: float(jobs.work.arrival_s[job]) if after[job] < 0 else math.inf
             for job in range(jobs.n_jobs)
             if fits[job]
         }
         pass_s, now_s = math.inf, -math.inf
-        while coming or self.running or pass_s < math.inf or (self.waiting and self.kept_instants(now_s)):
+        while self.coming or self.running or pass_s < math.inf or (self.waiting and self.kept_instants(now_s)):
             ends = [stay.start_s + self.time_s[stay.job] for stay in self.running]
-            now_s = min([*coming.values(), *ends, pass_s, *self.kept_instants(now_s)])
+            if not self.is_anew:
+                now_s = min([*self.coming.values(), *ends, pass_s, *self.kept_instants(now_s)])
+            self.is_anew = False
             if now_s == math.inf:
                 break
             for stay, end_s in zip(list(self.running), ends, strict=True):
                 if end_s == now_s:
-                    self.running.remove(stay)
-                    for job in coming:
-                        if after[job] == stay.job:
-                            coming[job] = max(float(jobs.work.arrival_s[job]), now_s + think_s[job])
-            for job in sorted((job for job, at_s in coming.items() if at_s == now_s), key=lambda j: (after[j] >= 0, j)):
-                self.ready_s[job] = now_s
-                if self.is_admitted(job):
+                    self.end(stay, now_s)
+            come = [job for job, at_s in self.coming.items() if at_s == now_s]
+            for job in sorted(come, key=lambda j: (after[j] >= 0, j)):
+                if job in self.ready_s or self.is_admitted(job):
                     self.waiting.append(job)
                 else:
                     self.refused.add(job)
-                del coming[job]
+                self.ready_s.setdefault(job, now_s)
+                del self.coming[job]
             if self.passes is None:
                 self.look_through(now_s)
             else:

@@ -190,7 +190,7 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
         _limits(demands.admitted),
         np.zeros(n, np.bool_),
         _giving(demands.giving, coming),
-        _nothing_lost(n_lost, int(most_pieces.max(initial=0))),
+        _nothing_lost(n_lost, n_lost // max(n, 1) * n_pieces),
         np.full(n, np.nan),
     )  # fmt: skip
 
@@ -230,9 +230,8 @@ def _giving(preemption: Preemption, coming: Coming) -> Giving:
     )  # fmt: skip
 
 
-def _nothing_lost(n: int, most_pieces: int) -> Lost:
-    """Room for so many stretches that are lost, and their pieces."""
-    n_rows = n * most_pieces
+def _nothing_lost(n: int, n_rows: int) -> Lost:
+    """Room for so many stretches that are lost, with so many pieces in all."""
     return Lost(
         _zero(), _ints(n), np.empty(n), np.empty(n), _zero(), _ints(n_rows), _ints(n_rows), _ints(n_rows),
         np.zeros(1, np.bool_),
@@ -378,9 +377,9 @@ def _allocation(world: JobWorld, site: Site, state: SiteRun, scheduler: Schedule
     end_s = start_s + state.coming.time_s
     lost = state.lost
     n_lost = int(lost.n[0])
-    job = lost.job[:n_lost]
+    job = lost.job[:n_lost].astype(np.int32)
     pieces = Pieces(
-        job, world.types.first[world.jobs.work.task_type[job]], lost.start_s[:n_lost], lost.end_s[:n_lost],
+        job, world.types.first[world.jobs.work.task_type[job]].astype(np.int32), lost.start_s[:n_lost], lost.end_s[:n_lost],
         np.ones(n_lost, np.bool_),
     )  # fmt: skip
     return JobAllocation(option, start_s, end_s, _ready_s(world, end_s), fate, pieces, _places(site, state))

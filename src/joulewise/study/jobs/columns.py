@@ -191,8 +191,8 @@ JOB_COLUMNS = (
     Column(JOBS, "ready_s", "s", "instant at which it could have started; null if the job before it never ended"),
     label(
         JOBS, "fate",
-        "ran, killed (at the end of the time it asked for, or cancelled by a site for another), dropped (or refused by a "
-        "site), waiting (never started, or suspended or lost and "
+        "ran, killed (at the end of the time it asked for, or cancelled by a site for another), dropped (or refused by "
+        "a site), waiting (never started, or suspended or lost and "
         "not resumed) or impossible (fits nowhere)",
     ),
     Column(JOBS, "option", "", "number of the option it had, in the list of all types; null if it had no nodes"),
