@@ -77,6 +77,19 @@ class JobCase:
         rows = rows.only(self.exists(rows.job, rows.option) & np.isfinite(rows.start_s) & np.isfinite(rows.end_s))
         return rows.only(np.lexsort((rows.start_s, rows.job)))
 
+    @cached_property
+    def is_cancelled(self) -> Bools:
+        """Which jobs a site may have cancelled for others: killed ones that did not run for all that they might."""
+        demands, allocation, types = self.world.jobs.demands, self.allocation, self.world.types
+        found = np.zeros(allocation.fate.size, np.bool_)
+        if demands is not None and demands.giving.stops.any():
+            giving, rows = demands.giving, self.stretches
+            rows = rows.only((rows.fate == Fate.KILLED) & (giving.of_job[rows.job] >= 0))
+            most_s = np.minimum(types.time_s[rows.option], types.allowed_s[rows.option])
+            is_short = (rows.end_s - rows.start_s < most_s) & giving.cancels[giving.of_job[rows.job]]
+            found[rows.job[is_short]] = True
+        return found
+
     def exists(self, job: Ints | Counts, option: Ints) -> Bools:
         """Whether these are jobs, with options that their types have."""
         is_job = (job >= 0) & (job < self.world.n_jobs)
