@@ -13,7 +13,7 @@ from joulewise.model.jobs import NO_JOB, Jobs, JobWorld, Label
 from joulewise.model.kept import KeptNodes
 from joulewise.model.preemption import Preemption
 from joulewise.model.shares import Priorities, ShareTree
-from joulewise.model.site import Demands, Limits, Site
+from joulewise.model.site import Demands, Limits, Site, no_limits
 from tests.strategies.job_worlds import QUEUES, USERS, clusters_of, types_of, work_of
 
 MOST_UNITS = 6
@@ -103,12 +103,13 @@ def submitted(draw: st.DrawFn, n_jobs: int, n_classes: int) -> Limits:
 @st.composite
 def preemptions(draw: st.DrawFn, n_jobs: int) -> Preemption:
     """Up to 3 qualities of service of which later ones may stop earlier ones."""
-    n = draw(st.integers(1, 3))
-    rows = st.lists(st.sampled_from((0, 1)), min_size=n, max_size=n)
-    stops = np.tril(np.array([draw(st.lists(st.booleans(), min_size=n, max_size=n)) for _ in range(n)]), -1)
+    n = draw(st.sampled_from((3, 2)))
+    rows = st.lists(st.sampled_from((0, 0, 1)), min_size=n, max_size=n)
+    likely = st.lists(st.sampled_from((True, True, False)), min_size=n, max_size=n)
+    stops = np.tril(np.array([draw(likely) for _ in range(n)]), -1)
     return Preemption(
         tuple(f"q{i}" for i in range(n)),
-        np.array(draw(st.lists(st.integers(-1, n - 1), min_size=n_jobs, max_size=n_jobs))),
+        np.array(draw(st.lists(st.sampled_from((n - 1, 0, 1, -1)), min_size=n_jobs, max_size=n_jobs))),
         stops,
         np.array(draw(rows)),
         np.array(draw(st.lists(st.sampled_from((0, 0, 0, 2, 3)), min_size=n, max_size=n)), float),
@@ -125,12 +126,10 @@ def site_worlds(
     overruns: bool = False,
     is_roomy: bool = False,
     keeps: bool = False,
-    preempts: bool = False,
 ) -> JobWorld:
     """Jobs in whole seconds, of which many end early and, if asked, some run past their plan; some follow others.
 
-    A site that `keeps` has nodes that are kept for some jobs, or for nobody, and limits on jobs that wait or run. On
-    one that `preempts` jobs give way to others.
+    A site that `keeps` has nodes that are kept for some jobs, or for nobody, and limits on jobs that wait or run.
     """
     site = draw(sites(is_roomy=is_roomy))
     if keeps:
@@ -143,8 +142,6 @@ def site_worlds(
         mine = st.integers(-1, len(site.kept.names) - 1)
         of_class = draw(st.lists(mine, min_size=asked.n_classes, max_size=asked.n_classes))
         asked = replace(asked, kept=np.array(of_class), submitted=draw(submitted(n, asked.n_classes)))
-    if preempts:
-        asked = replace(asked, preemption=draw(preemptions(n)))
     fits = asked.can_start(site)
     gap, time_s, more = np.array(rows, float).T
     planned_s = np.maximum(time_s + more - (2 if overruns else 0), 1.0)
@@ -157,6 +154,45 @@ def site_worlds(
     labels = {"user": Label(USERS, codes["user"]), "queue": Label(QUEUES, codes["queue"])}
     think_s = np.array(draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)), float)
     jobs = Jobs(work_of(np.cumsum(gap).tolist()), after, think_s, labels, asked)
+    return JobWorld(clusters_of([N_CORES]), types_of(options), jobs, site=site)
+
+
+@st.composite
+def crowded_worlds(draw: st.DrawFn, *, keeps: bool = False) -> JobWorld:
+    """One partition of few nodes for which many jobs wait, some of which give way to others."""
+    cores = draw(st.integers(2, 4))
+    n_groups = draw(st.integers(1, 2))
+    ones = np.ones(n_groups, np.int64)
+    site = Site(
+        ("cores",), tuple(f"g{i}" for i in range(n_groups)),
+        np.array(draw(st.lists(st.integers(1, 3), min_size=n_groups, max_size=n_groups))),
+        cores * ones[:, None], ones, ("p",), np.ones((1, n_groups), np.bool_), np.zeros(1, np.int64),
+        np.array([draw(st.sampled_from((False, False, True)))]), (), np.empty(0, np.int64),
+    )  # fmt: skip
+    site = replace(site, kept=draw(kept_nodes(site))) if keeps else site
+    n, n_classes = draw(st.integers(5, 14)), 3
+    need = np.array([draw(st.integers(1, cores)) for _ in range(n_classes)])
+    wholes = bool(site.gives_wholes[0])
+    asked = Demands(
+        np.array(draw(st.lists(st.integers(0, n_classes - 1), min_size=n, max_size=n))),
+        np.zeros(n_classes, np.int64),
+        np.array([draw(st.integers(1, 2)) for _ in range(n_classes)]),
+        np.full(n_classes, draw(st.integers(1, 2))),
+        np.broadcast_to((cores * np.ones_like(need) if wholes else need)[:, None, None], (n_classes, n_groups, 1)),
+        np.ones((n_classes, n_groups), np.int64),
+        np.empty((n_classes, 0), np.int64),
+        draw(limits(n, n_classes)) if draw(st.booleans()) else no_limits(n, n_classes),
+        preemption=draw(preemptions(n)),
+    )
+    rows = st.tuples(st.integers(0, 2), st.integers(2, 9), st.integers(-2, 6))
+    gap, time_s, more = np.array(draw(st.lists(rows, min_size=n, max_size=n)), float).T
+    fits = asked.can_start(site)
+    options: Any = [
+        [(0, int(asked.units[kind]), time_s[i], max(time_s[i] + more[i], 1.0))] if fits[i] else []
+        for i, kind in enumerate(asked.of_job)
+    ]
+    after = np.array([draw(st.sampled_from((NO_JOB,) * 5 + (max(i - 1, NO_JOB),))) if i else NO_JOB for i in range(n)])
+    jobs = Jobs(work_of(np.cumsum(gap).tolist()), after, np.zeros(n), demands=asked)
     return JobWorld(clusters_of([N_CORES]), types_of(options), jobs, site=site)
 
 

@@ -22,7 +22,7 @@ from joulewise.simulate.jobs.arrays import seen_times
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Overrun, Scheduler
 from tests.strategies.job_worlds import trace_world
-from tests.strategies.random_sites import N_CORES, ranked_worlds, site_worlds
+from tests.strategies.random_sites import N_CORES, crowded_worlds, ranked_worlds, site_worlds
 from tests.twins.jobs.shares import SharesTwin
 from tests.twins.jobs.sites import SiteTwin
 
@@ -78,7 +78,7 @@ def test_what_is_kept_for_some_jobs_is_that_of_the_plain_twin(
 
 @pytest.mark.parametrize("overrun", ["raise", "unaware"])
 @given(
-    world=st.one_of(site_worlds(overruns=True, preempts=True), site_worlds(overruns=True, keeps=True, preempts=True)),
+    world=st.one_of(crowded_worlds(), crowded_worlds(keeps=True)),
     name=st.sampled_from(NAMES),
     ahead=st.sampled_from((None, 0, 2)),
 )
@@ -97,7 +97,7 @@ PASSES = st.builds(
 
 @given(
     world=st.one_of(
-        site_worlds(is_roomy=True), site_worlds(is_roomy=True, keeps=True), site_worlds(is_roomy=True, preempts=True)
+        site_worlds(is_roomy=True), site_worlds(is_roomy=True, keeps=True), crowded_worlds().filter(lambda world: not is_counted(world))
     ), passes=PASSES,
     name=st.sampled_from(NAMES), unit_s=st.sampled_from((1, 7, 20)),
     ahead=st.sampled_from((None, 1)),
@@ -127,6 +127,10 @@ def test_passes_need_nodes_that_are_told_apart() -> None:
     world = replace(world, site=site, jobs=replace(world.jobs, demands=demands))
     with pytest.raises(InputError, match=r"give whole nodes \(all\).*only counted"):
         simulate_jobs(world, Scheduler(JOB_POLICIES["easy"], passes="slurm"))
+
+
+def is_counted(world: JobWorld) -> bool:
+    return world.site is not None and bool(world.site.is_counted.any())
 
 
 def assert_is_that_of_the_twin(world: JobWorld, scheduler: Scheduler) -> None:

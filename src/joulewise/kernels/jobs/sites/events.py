@@ -171,6 +171,7 @@ def _run_again(run, i, now_s):
             lost.stretch[row], lost.place[row], lost.n_pieces[row] = at, pieces.place[p], pieces.n_pieces[p]
             lost.n_rows[0] += 1
     pieces.n[i] = 0
+    forget_planned(run, i)
     run.start_s[i] = math.nan
     run.coming.time_s[i], run.coming.planned_s[i] = giving.time_s[i], giving.planned_s[i]
     giving.is_cut[i], giving.is_again[i] = False, True
@@ -303,12 +304,12 @@ def _cut(run, j, now_s):
     _take_out(run.ends, j)
     _take_out(run.outlived, j)
     run.coming.time_s[j] = run.coming.planned_s[j] = left_s
+    plan_end(run, j)
     if giving.grace_s[giving.of_job[j]] == 0.0:
         _end(run, j, now_s)
         run.tried.look[0] += 1
         giving.is_anew[0] = True
     else:
-        plan_end(run, j)
         _push(run.ends, j, end_s(run, j))
 
 
@@ -420,10 +421,11 @@ def run_site(run, priority, end_s):
     """Let everything happen up to an instant; at how many instants somebody waited for a decision.
 
     At one instant all ends come first, then all arrivals, those that follow another last, then the waiting jobs are
-    looked at; once more if any gave way at once. Where nothing came free and their order stands, those that waited
-    before fit no better than before, and only the new ones are looked at.
+    looked at; once more if any gave way at once. Where nothing came free, nobody gives way and their order
+    stands, those that waited before fit no better than before, and only the new ones are looked at.
     """
     n_arrived, n_events, coming, rules, pass_s = 0, 0, run.coming, run.rules, math.inf
+    gives_way = run.giving.stops.size > 0
     now_s = -math.inf
     while True:
         is_new = run.giving.is_anew[0]
@@ -448,7 +450,7 @@ def run_site(run, priority, end_s):
         while _next_s(run.later) == now_s:
             is_new |= _come(run, priority, _pop(run.later), now_s)
         n_events += run.waiting.n[0] > 0
-        if is_new or rules.in_passes:
+        if is_new or rules.in_passes or gives_way:
             begin = 0
             _begin_anew(run)
             if sorts_always:
