@@ -184,9 +184,24 @@ class JobAllocation(Visible, looks="jobs"):
         return np.asarray(self.fate == Fate.RAN)
 
     @property
+    def times_of_places(self) -> tuple[Floats, Floats]:
+        """From when to when jobs were at each of the places."""
+        assert self.places is not None
+        return _times_of(self, self.places)
+
+    @property
     def used(self) -> Bools:
         """Which jobs had nodes until they ended or were killed."""
         return np.asarray((self.fate == Fate.RAN) | (self.fate == Fate.KILLED))
+
+
+def _times_of(allocation: JobAllocation, places: Places) -> tuple[Floats, Floats]:
+    start_s, end_s = allocation.start_s[places.job], allocation.end_s[places.job]
+    if places.stretch is None:
+        return start_s, end_s
+    pieces, before = allocation.pieces, np.flatnonzero(places.stretch >= 0)
+    start_s[before], end_s[before] = pieces.start_s[places.stretch[before]], pieces.end_s[places.stretch[before]]
+    return start_s, end_s
 
 
 def _job_problems(jobs: Jobs) -> Iterator[Problem]:

@@ -97,7 +97,8 @@ PASSES = st.builds(
 
 @given(
     world=st.one_of(
-        site_worlds(is_roomy=True), site_worlds(is_roomy=True, keeps=True), crowded_worlds().filter(lambda world: not is_counted(world))
+        site_worlds(is_roomy=True), site_worlds(is_roomy=True, keeps=True),
+        crowded_worlds().filter(lambda world: not is_counted(world)),
     ), passes=PASSES,
     name=st.sampled_from(NAMES), unit_s=st.sampled_from((1, 7, 20)),
     ahead=st.sampled_from((None, 1)),

@@ -1,4 +1,4 @@
-"""Whether jobs of a site that were stopped gave way to others that may stop them, and ran for as long as they had to."""
+"""Whether jobs of a site that were stopped gave way to others that may stop them, after they had run long enough."""
 
 from __future__ import annotations
 

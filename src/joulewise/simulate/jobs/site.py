@@ -378,8 +378,9 @@ def _allocation(world: JobWorld, site: Site, state: SiteRun, scheduler: Schedule
     lost = state.lost
     n_lost = int(lost.n[0])
     job = lost.job[:n_lost].astype(np.int32)
+    choice = world.types.first[world.jobs.work.task_type[job]].astype(np.int32)
     pieces = Pieces(
-        job, world.types.first[world.jobs.work.task_type[job]].astype(np.int32), lost.start_s[:n_lost], lost.end_s[:n_lost],
+        job, choice, lost.start_s[:n_lost], lost.end_s[:n_lost],
         np.ones(n_lost, np.bool_),
     )  # fmt: skip
     return JobAllocation(option, start_s, end_s, _ready_s(world, end_s), fate, pieces, _places(site, state))

@@ -13,6 +13,7 @@ from joulewise.model.kept import KeptNodes
 from joulewise.model.site import ANY_NUMBER, Demands, Limits, Site
 from joulewise.worlds.jobs.sites.ground import OF_A_GPU, capped_cores, few
 from joulewise.worlds.jobs.sites.limits import JOBS, beyond, limits_of, submissions_of, too_much
+from joulewise.worlds.jobs.sites.preemption import preemption_of
 from joulewise.worlds.jobs.sites.priorities import Ranking, priorities_of
 from joulewise.worlds.jobs.sites.reservations import kept_of, may_not_have
 from joulewise.worlds.jobs.sites.site import CORES, GPUS, MEMORY_MIB, NODES, NodeGroup, SiteTables
@@ -78,6 +79,7 @@ def demands_on(
         priorities_of(tables, jobs, ranking, findings),
         np.array([asked.kept for asked in kinds]),
         _submitted(tables, jobs, frame["partition"], uses, findings),
+        preemption_of(tables, jobs.log, findings),
     )
 
 

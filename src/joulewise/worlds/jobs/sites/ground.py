@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +19,6 @@ from joulewise.worlds.jobs.sites.site import (
     MEMORY_MIB,
     NodeGroup,
     Partition,
-    Qos,
     SiteTables,
 )
 from joulewise.worlds.jobs.sites.slurm_settings import not_obeyed
@@ -103,10 +102,7 @@ def _counts(values: object) -> Counts:
 
 def not_replayed(tables: SiteTables) -> list[TraceFinding]:
     """What a site has that its jobs are not held to, one finding for each."""
-    named: dict[str, Sequence[Qos]] = {
-        "preemption": [each for each in tables.qos if each.preempts],
-    }
-    found = [(what, [each.name for each in rows]) for what, rows in named.items() if rows]
+    found: list[tuple[str, list[str]]] = []
     for key, usual in _NOT_OF_PARTITIONS.items():
         names = [each.name for each in tables.partitions if getattr(each, key) != usual]
         found += [(f"partitions with {key.removesuffix('_s')}", names)] if names else []
