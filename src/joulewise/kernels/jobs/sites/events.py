@@ -140,7 +140,7 @@ def _end_all(run, now_s):
     return n > 0
 
 
-@shared
+@inlined
 def _end(run, i, now_s):
     """A job ends, for good unless it gave way and runs again."""
     _change_free(run, i, -1)
@@ -271,8 +271,6 @@ def _hold_due(run, now_s):
 @shared
 def _starts_in_place_of_others(run, i, now_s):
     """Let jobs give way to one that fits then, at once or when their grace is over; whether it starts now."""
-    if not may_stop_others(run, i, now_s):
-        return False
     _hold_due(run, now_s)
     giving, grace_s = run.giving, 0.0
     n = who_gives_way(run, i, now_s)
@@ -350,7 +348,9 @@ def _look_through(run, begin, n_most, backfills, now_s):
             and has_licences(run, run.asks.of_job[i]) and _is_within(run, run.limits, i)
             and may_still_start(run, i, now_s)
         ):  # fmt: skip
-            if _start_if_it_fits(run, i, now_s) or _starts_in_place_of_others(run, i, now_s):
+            if _start_if_it_fits(run, i, now_s):
+                continue
+            if may_stop_others(run, i, now_s) and _starts_in_place_of_others(run, i, now_s):
                 continue
             if not backfills:
                 _wait_for_first(run, p)
