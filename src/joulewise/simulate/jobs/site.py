@@ -29,6 +29,7 @@ from joulewise.kernels.jobs.sites.layout import (
     Planned,
     Ranked,
     Rooms,
+    SiteFates,
     SiteRules,
     SiteRun,
     Timed,
@@ -71,19 +72,20 @@ def run_on_site(world: JobWorld, scheduler: Scheduler) -> Sited:
     """Let a scheduler work through the jobs of a site, until its window ends or all are done."""
     assert world.site is not None
     assert world.jobs.demands is not None
-    n_lost = world.n_jobs if world.jobs.demands.giving.stops.any() else 0
-    state = _new_run(world, world.site, world.jobs.demands, scheduler, n_lost)
+    demands = world.jobs.demands
     priority = compiled_order(_order(world, scheduler))
-    _run_site(state, priority, _BEFORE_ALL_S)  # compiles, or loads what was compiled
+    n_lost = world.n_jobs if demands.giving.stops.any() else 0
     while True:
+        state = _new_run(world, world.site, demands, scheduler)
+        fates = _fates(state, demands, n_lost)
+        _run_site(state, fates, priority, _BEFORE_ALL_S)  # compiles, or loads what was compiled
         began = time.perf_counter()
-        n_events = int(_run_site(state, priority, world.jobs.work.end_s))
+        n_events = int(_run_site(state, fates, priority, world.jobs.work.end_s))
         mapping_s = time.perf_counter() - began
-        if not state.lost.is_full[0]:
+        if not fates.lost.is_full[0]:
             break
         n_lost *= 2
-        state = _new_run(world, world.site, world.jobs.demands, scheduler, n_lost)
-    return Sited(_allocation(world, world.site, state, scheduler), n_events, mapping_s)
+    return Sited(_allocation(world, world.site, state, fates, scheduler), n_events, mapping_s)
 
 
 def _order(world: JobWorld, scheduler: Scheduler) -> JobOrder:
@@ -138,9 +140,9 @@ def _pass_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
             yield Problem("scheduler.passes", found, "nodes must be told apart, and these are only counted", advice)
 
 
-def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler, n_lost: int) -> SiteRun:
-    """The site before anything has come, with room for so many stretches that are lost."""
-    ground, coming = _ground(site), _coming(world, scheduler)
+def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler) -> SiteRun:
+    """The site before anything has come."""
+    ground = _ground(site)
     n, n_places, n_resources = world.n_jobs, ground.group.size, ground.free.shape[1]
     most_pieces, n_ahead = _most_pieces(site, demands), _n_ahead(scheduler)
     n_queues = len(site.partitions) + len(site.kept.names)
@@ -152,7 +154,7 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
         ground,
         _asks(site, demands),
         _limits(demands.limits),
-        coming,
+        _coming(world, scheduler),
         _ranked(world, site, demands, scheduler),
         _rules(site, scheduler, n_ahead),
         _no_times(n),
@@ -187,10 +189,6 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
             np.zeros(site.n_groups, np.bool_),
         ),
         _kept(site, demands, ground),
-        _limits(demands.admitted),
-        np.zeros(n, np.bool_),
-        _giving(demands.giving, coming),
-        _nothing_lost(n_lost, n_lost // max(n, 1) * n_pieces),
         np.full(n, np.nan),
     )  # fmt: skip
 
@@ -241,6 +239,17 @@ def _nothing_lost(n: int, n_rows: int) -> Lost:
 def _limits(limits: model.Limits) -> Limits:
     """Limits of which nothing is used."""
     return Limits(limits.most.copy(), np.zeros_like(limits.most), limits.uses.copy(), limits.holders.astype(np.int64))
+
+
+def _fates(run: SiteRun, demands: Demands, n_lost: int) -> SiteFates:
+    """Nothing has become of any job; with room for so many stretches that are lost."""
+    n, n_pieces = run.start_s.size, run.pieces.job.size
+    return SiteFates(
+        _limits(demands.admitted),
+        np.zeros(n, np.bool_),
+        _giving(demands.giving, run.coming),
+        _nothing_lost(n_lost, n_lost // max(n, 1) * n_pieces),
+    )
 
 
 def _kept(site: Site, demands: Demands, ground: Ground) -> Kept:
@@ -364,18 +373,18 @@ def _ints(n: int) -> Counts:
     return np.empty(n, np.int64)
 
 
-def _allocation(world: JobWorld, site: Site, state: SiteRun, scheduler: Scheduler) -> JobAllocation:
+def _allocation(world: JobWorld, site: Site, state: SiteRun, fates: SiteFates, scheduler: Scheduler) -> JobAllocation:
     """What was decided."""
     n, start_s, fits = world.n_jobs, state.start_s, _fits(world)
-    ran, is_cancelled = np.isfinite(start_s), state.giving.is_cancelled
+    ran, is_cancelled = np.isfinite(start_s), fates.giving.is_cancelled
     option, fate = np.full(n, NO_JOB, np.int32), np.full(n, Fate.WAITING, np.int8)
     option[ran] = world.types.first[world.jobs.work.task_type[ran]]
     fate[ran] = np.where(job_arrays.killed(world, scheduler)[option[ran]], Fate.KILLED, Fate.RAN)
     fate[is_cancelled] = Fate.KILLED
     fate[~fits] = Fate.IMPOSSIBLE
-    fate[state.is_refused] = Fate.DROPPED
+    fate[fates.is_refused] = Fate.DROPPED
     end_s = start_s + state.coming.time_s
-    lost = state.lost
+    lost = fates.lost
     n_lost = int(lost.n[0])
     job = lost.job[:n_lost].astype(np.int32)
     choice = world.types.first[world.jobs.work.task_type[job]].astype(np.int32)
@@ -383,7 +392,7 @@ def _allocation(world: JobWorld, site: Site, state: SiteRun, scheduler: Schedule
         job, choice, lost.start_s[:n_lost], lost.end_s[:n_lost],
         np.ones(n_lost, np.bool_),
     )  # fmt: skip
-    return JobAllocation(option, start_s, end_s, _ready_s(world, end_s), fate, pieces, _places(site, state))
+    return JobAllocation(option, start_s, end_s, _ready_s(world, end_s), fate, pieces, _places(site, state, lost))
 
 
 def _ready_s(world: JobWorld, end_s: Floats) -> Floats:
@@ -396,9 +405,9 @@ def _ready_s(world: JobWorld, end_s: Floats) -> Floats:
     return np.where(jobs.after == NO_JOB, arrival_s, np.maximum(arrival_s, ended_s + think_s))
 
 
-def _places(site: Site, state: SiteRun) -> Places:
+def _places(site: Site, state: SiteRun, lost: Lost) -> Places:
     """Where jobs ran: in their last stretches, and before in those that were lost."""
-    pieces, lost = state.pieces, state.lost
+    pieces = state.pieces
     job = np.repeat(np.arange(pieces.n.size), pieces.n)
     row = pieces.first[:-1][job] + (np.arange(job.size) - np.repeat(np.cumsum(pieces.n) - pieces.n, pieces.n))
     before = slice(int(lost.n_rows[0]))

@@ -131,25 +131,25 @@ def _is_within(run, limits, i):
 
 
 @shared
-def _end_all(run, now_s):
+def _end_all(run, fates, now_s):
     """End all jobs that end now; whether there are any."""
     n = 0
     while _next_s(run.ends) == now_s:
-        _end(run, _pop(run.ends), now_s)
+        _end(run, fates, _pop(run.ends), now_s)
         n += 1
     return n > 0
 
 
 @inlined
-def _end(run, i, now_s):
+def _end(run, fates, i, now_s):
     """A job ends, for good unless it gave way and runs again."""
     _change_free(run, i, -1)
     run.tried.n_ended[0] += 1
-    if run.giving.is_cut[i] and not run.giving.cancels[run.giving.of_job[i]]:
-        _run_again(run, i, now_s)
+    if fates.giving.is_cut[i] and not fates.giving.cancels[fates.giving.of_job[i]]:
+        _run_again(run, fates, i, now_s)
         return
-    run.giving.is_cancelled[i] = run.giving.is_cut[i]
-    _count(run, run.admitted, i, -1)
+    fates.giving.is_cancelled[i] = fates.giving.is_cut[i]
+    _count(run, fates.admitted, i, -1)
     j = run.coming.first_follower[i]
     while j != NOWHERE:
         _push(run.later, j, max(run.coming.arrival_s[j], now_s + run.coming.think_s[j]))
@@ -157,9 +157,9 @@ def _end(run, i, now_s):
 
 
 @inlined
-def _run_again(run, i, now_s):
+def _run_again(run, fates, i, now_s):
     """A job that gave way waits once more, with all of its time before it; what it ran is lost."""
-    lost, pieces, giving = run.lost, run.pieces, run.giving
+    lost, pieces, giving = fates.lost, run.pieces, fates.giving
     if lost.n[0] == lost.job.size or lost.n_rows[0] + pieces.n[i] > lost.place.size:
         lost.is_full[0] = True
     else:
@@ -209,13 +209,13 @@ def _priority_of(run, priority, i, now_s):
 
 
 @inlined
-def _queue_up(run, priority, i, now_s):
+def _queue_up(run, fates, priority, i, now_s):
     """A job joins the queue: higher tiers first, then by priority, then who was ready first; whether it passes one.
 
     One that runs again has the place that it would have if it had waited.
     """
     waiting, at = run.waiting, run.waiting.n[0]
-    if not run.giving.is_again[i]:
+    if not fates.giving.is_again[i]:
         waiting.ready_s[i] = now_s
     if run.rules.by_shares:
         waiting.key[i] = _priority_of(run, priority, i, now_s)
@@ -228,14 +228,14 @@ def _queue_up(run, priority, i, now_s):
 
 
 @inlined
-def _come(run, priority, i, now_s):
+def _come(run, fates, priority, i, now_s):
     """A job comes: it joins the queue unless it is refused; whether it passes one there."""
-    if not run.giving.is_again[i]:
-        if not _is_within(run, run.admitted, i):
-            run.is_refused[i] = True
+    if not fates.giving.is_again[i]:
+        if not _is_within(run, fates.admitted, i):
+            fates.is_refused[i] = True
             return False
-        _count(run, run.admitted, i, 1)
-    return _queue_up(run, priority, i, now_s)
+        _count(run, fates.admitted, i, 1)
+    return _queue_up(run, fates, priority, i, now_s)
 
 
 @inlined
@@ -269,15 +269,15 @@ def _hold_due(run, now_s):
 
 
 @shared
-def _starts_in_place_of_others(run, i, now_s):
+def _starts_in_place_of_others(run, fates, i, now_s):
     """Let jobs give way to one that fits then, at once or when their grace is over; whether it starts now."""
     _hold_due(run, now_s)
-    giving, grace_s = run.giving, 0.0
-    n = who_gives_way(run, i, now_s)
+    giving, grace_s = fates.giving, 0.0
+    n = who_gives_way(run, fates.giving, i, now_s)
     for at in range(n):
         grace_s = max(grace_s, giving.grace_s[giving.of_job[giving.chosen[at]]])
     for at in range(n):
-        _cut(run, giving.chosen[at], now_s)
+        _cut(run, fates, giving.chosen[at], now_s)
     if n == 0 or grace_s > 0.0:
         giving.patient_s[i] = now_s + grace_s
         return False
@@ -286,9 +286,9 @@ def _starts_in_place_of_others(run, i, now_s):
 
 
 @inlined
-def _cut(run, j, now_s):
+def _cut(run, fates, j, now_s):
     """A job gives way: at once, or when its grace is over if it has not ended before."""
-    giving, pieces = run.giving, run.pieces
+    giving, pieces = fates.giving, run.pieces
     left_s = now_s + giving.grace_s[giving.of_job[j]] - run.start_s[j]
     if left_s >= run.coming.time_s[j]:
         return
@@ -304,7 +304,7 @@ def _cut(run, j, now_s):
     run.coming.time_s[j] = run.coming.planned_s[j] = left_s
     plan_end(run, j)
     if giving.grace_s[giving.of_job[j]] == 0.0:
-        _end(run, j, now_s)
+        _end(run, fates, j, now_s)
         run.tried.look[0] += 1
         giving.is_anew[0] = True
     else:
@@ -335,7 +335,7 @@ def _start_if_it_fits(run, i, now_s):
 
 
 @shared
-def _look_through(run, begin, n_most, backfills, now_s):
+def _look_through(run, fates, begin, n_most, backfills, now_s):
     """Look at the waiting jobs from a place in the order on: each starts, or may have places held for it."""
     waiting, partitions = run.waiting, run.partitions
     keep, n_looked = begin, 0
@@ -350,7 +350,7 @@ def _look_through(run, begin, n_most, backfills, now_s):
         ):  # fmt: skip
             if _start_if_it_fits(run, i, now_s):
                 continue
-            if may_stop_others(run, i, now_s) and _starts_in_place_of_others(run, i, now_s):
+            if may_stop_others(fates.giving, i, now_s) and _starts_in_place_of_others(run, fates, i, now_s):
                 continue
             if not backfills:
                 _wait_for_first(run, p)
@@ -403,13 +403,13 @@ def _sort(run, priority, now_s):
 
 
 @shared
-def _pass_twice(run, pass_s, now_s):
+def _pass_twice(run, fates, pass_s, now_s):
     """Slurm's passes over the waiting jobs; when the next one is due that lets later jobs start before others."""
     rules = run.rules
-    _look_through(run, 0, rules.n_first, False, now_s)
+    _look_through(run, fates, 0, rules.n_first, False, now_s)
     if now_s == pass_s:
         _begin_anew(run)
-        _look_through(run, 0, rules.n_tested, rules.backfills, now_s)
+        _look_through(run, fates, 0, rules.n_tested, rules.backfills, now_s)
         return math.inf
     if run.waiting.n[0] == 0:
         return math.inf
@@ -417,7 +417,7 @@ def _pass_twice(run, pass_s, now_s):
 
 
 @kernel
-def run_site(run, priority, end_s):
+def run_site(run, fates, priority, end_s):
     """Let everything happen up to an instant; at how many instants somebody waited for a decision.
 
     At one instant all ends come first, then all arrivals, those that follow another last, then the waiting jobs are
@@ -425,10 +425,10 @@ def run_site(run, priority, end_s):
     stands, those that waited before fit no better than before, and only the new ones are looked at.
     """
     n_arrived, n_events, coming, rules, pass_s = 0, 0, run.coming, run.rules, math.inf
-    gives_way = run.giving.stops.size > 0
+    gives_way = fates.giving.stops.size > 0
     now_s = -math.inf
     while True:
-        is_new = run.giving.is_anew[0]
+        is_new = fates.giving.is_anew[0]
         now_s = now_s if is_new else min(_next_s(run.ends), _next_s(run.later), pass_s, kept_s(run, run.kept.n_past[0]))
         while n_arrived < coming.arrival_s.size and coming.after[n_arrived] != NOWHERE:
             n_arrived += 1
@@ -437,18 +437,18 @@ def run_site(run, priority, end_s):
         if now_s == math.inf or now_s > end_s:
             return n_events
         sorts_always = not (rules.is_by_arrival or rules.by_shares)
-        run.giving.is_anew[0] = False
+        fates.giving.is_anew[0] = False
         if rules.by_shares and see_shares(run.ranked.shares, now_s):
             is_new |= _sort(run, priority, run.ranked.shares.seen_s[0])
-        is_new |= _end_all(run, now_s) or sorts_always or _is_outlived(run, now_s)
+        is_new |= _end_all(run, fates, now_s) or sorts_always or _is_outlived(run, now_s)
         is_new |= see_kept(run, now_s)
         begin = run.waiting.n[0]
         while n_arrived < coming.arrival_s.size and coming.arrival_s[n_arrived] == now_s:
             if coming.after[n_arrived] == NOWHERE:
-                is_new |= _come(run, priority, n_arrived, now_s)
+                is_new |= _come(run, fates, priority, n_arrived, now_s)
             n_arrived += 1
         while _next_s(run.later) == now_s:
-            is_new |= _come(run, priority, _pop(run.later), now_s)
+            is_new |= _come(run, fates, priority, _pop(run.later), now_s)
         n_events += run.waiting.n[0] > 0
         if is_new or rules.in_passes or gives_way:
             begin = 0
@@ -456,6 +456,6 @@ def run_site(run, priority, end_s):
             if sorts_always:
                 _sort(run, priority, now_s)
         if rules.in_passes:
-            pass_s = _pass_twice(run, pass_s, now_s)
+            pass_s = _pass_twice(run, fates, pass_s, now_s)
         else:
-            _look_through(run, begin, ANY_NUMBER, rules.backfills, now_s)
+            _look_through(run, fates, begin, ANY_NUMBER, rules.backfills, now_s)

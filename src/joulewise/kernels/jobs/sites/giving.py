@@ -9,25 +9,24 @@ from joulewise.kernels.jobs.sites.outlook import planned_end_s
 
 
 @inlined
-def may_stop_others(run, i, now_s):
+def may_stop_others(giving, i, now_s):
     """Whether a job may stop others now: none of those that it stopped before still has time."""
-    giving = run.giving
     return giving.stops.size > 0 and giving.of_job[i] != NOWHERE and now_s >= giving.patient_s[i]
 
 
 @inlined
-def _would_give_way(run, i, j, now_s):
+def _would_give_way(run, giving, i, j, now_s):
     """Whether a running job gives way to another, if that needs it: it has run for long enough, and does not yet."""
-    giving, of = run.giving, run.giving.of_job[j]
+    of = giving.of_job[j]
     if of == NOWHERE or giving.is_cut[j] or giving.is_chosen[j] or not giving.stops[giving.of_job[i], of]:
         return False
     return run.start_s[j] < now_s and now_s - run.start_s[j] >= giving.exempt_s
 
 
 @inlined
-def _goes_first(run, i, j):
+def _goes_first(run, giving, i, j):
     """Whether a job gives way before another: of a lower priority, or started later; of equal ones the later one."""
-    giving, start_s = run.giving, run.start_s
+    start_s = run.start_s
     rank, other = giving.rank[giving.of_job[i]], giving.rank[giving.of_job[j]]
     if rank != other:
         return rank < other
@@ -35,12 +34,12 @@ def _goes_first(run, i, j):
 
 
 @inlined
-def _next_one(run, i, now_s):
+def _next_one(run, giving, i, now_s):
     """The job that gives way next to another, -1 if there is none."""
     best = NOWHERE
     for at in range(run.ends.size[0]):
         j = run.ends.job[at]
-        if _would_give_way(run, i, j, now_s) and (best == NOWHERE or _goes_first(run, j, best)):
+        if _would_give_way(run, giving, i, j, now_s) and (best == NOWHERE or _goes_first(run, giving, j, best)):
             best = j
     return best
 
@@ -65,14 +64,14 @@ def _is_on_chosen(run, j):
 
 
 @shared
-def who_gives_way(run, i, now_s):
+def who_gives_way(run, giving, i, now_s):
     """How many jobs give way to one: the first ones after which it fits, of these those at the places that it takes.
 
     They are the first ones that are chosen, and the places of the job are.
     """
-    giving, k, n, fits = run.giving, run.asks.of_job[i], 0, False
+    k, n, fits = run.asks.of_job[i], 0, False
     while not fits:
-        j = _next_one(run, i, now_s)
+        j = _next_one(run, giving, i, now_s)
         if j == NOWHERE:
             break
         giving.chosen[n] = j

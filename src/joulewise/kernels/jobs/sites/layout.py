@@ -340,11 +340,21 @@ class SiteRules(NamedTuple):
 
 
 @record
-class SiteRun(NamedTuple):
-    """All that a run of a site works on.
+class SiteFates(NamedTuple):
+    """What may become of jobs but to run and end: those that pass what is `admitted` are refused, some give way.
 
-    `limits` hold for jobs that run, `admitted` for all from when they come: one that would pass it is refused.
+    It is apart from what else a run works on, as few functions need it, and each hands on all that it is given.
     """
+
+    admitted: Limits
+    is_refused: NDArray[np.bool_]
+    giving: Giving
+    lost: Lost
+
+
+@record
+class SiteRun(NamedTuple):
+    """All that a run of a site works on."""
 
     ground: Ground
     asks: Asks
@@ -365,8 +375,4 @@ class SiteRun(NamedTuple):
     tried: Tried
     partitions: Partitions
     kept: Kept
-    admitted: Limits
-    is_refused: NDArray[np.bool_]
-    giving: Giving
-    lost: Lost
     start_s: NDArray[np.float64]
