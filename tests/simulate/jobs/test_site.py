@@ -15,6 +15,7 @@ from joulewise.check.jobs.allocation import check_jobs
 from joulewise.errors import InputError
 from joulewise.model.jobs import Fate, JobWorld
 from joulewise.model.passes import Passes
+from joulewise.model.preemption import Preemption
 from joulewise.model.site import ANY_NUMBER, Demands, Places, Site, no_limits
 from joulewise.policies.jobs.policy import ALL_JOBS
 from joulewise.policies.jobs.table import JOB_POLICIES
@@ -86,6 +87,34 @@ def test_who_gives_way_to_whom_is_that_of_the_plain_twin(
     overrun: Overrun, world: JobWorld, name: str, ahead: int | None
 ) -> None:
     assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], overrun=overrun, reservations_for=ahead))
+
+
+def giving_world(n_urgent: int) -> JobWorld:
+    """Two jobs of a core each for 100 s, and some of both cores for 5 s that come every 10 s and stop them."""
+    n, one = n_urgent + 2, np.ones(2, np.int64)
+    site = Site(
+        ("cores",), ("all",), np.array([1]), np.array([[2]]), np.array([1]), ("batch",), np.ones((1, 1), np.bool_),
+        np.array([1]), np.zeros(1, np.bool_), (), np.empty(0, np.int64),
+    )  # fmt: skip
+    of_job = np.array([0, 0] + [1] * n_urgent)
+    preemption = Preemption(
+        ("low", "urgent"), of_job, np.array([[False, False], [True, False]]), np.zeros(2, np.int64), np.zeros(2),
+        np.zeros(2, np.bool_),
+    )  # fmt: skip
+    demands = Demands(
+        of_job, np.zeros(2, np.int32), one, one, np.array([[[1]], [[2]]]), one[:, None], np.empty((2, 0), np.int64),
+        no_limits(n, 2), preemption=preemption,
+    )  # fmt: skip
+    world = trace_world([(0.0, 1, 100.0)] * 2 + [(10.0 * (k + 1), 2, 5.0) for k in range(n_urgent)])
+    return replace(world, site=site, jobs=replace(world.jobs, demands=demands))
+
+
+def test_jobs_may_give_way_more_often_than_there_are_jobs() -> None:
+    world = giving_world(9)
+    allocation = simulate_jobs(world, Scheduler(JOB_POLICIES["easy"])).allocation
+    assert check_jobs(world, allocation) == []
+    assert allocation.pieces.job.tolist() == [1, 0] * 9, "the one with the larger number first: both started at once"
+    assert allocation.start_s.tolist() == [95, 95, *(10.0 * (k + 1) for k in range(9))]
 
 
 PASSES = st.builds(
