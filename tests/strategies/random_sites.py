@@ -233,8 +233,8 @@ def priorities(draw: st.DrawFn, n_jobs: int) -> Priorities:
 
 @st.composite
 def ranked_worlds(draw: st.DrawFn) -> JobWorld:
-    """Worlds of sites whose jobs have priorities."""
-    world = draw(site_worlds(overruns=True))
+    """Worlds of sites whose jobs have priorities, and on some give way to others."""
+    world = draw(st.one_of(site_worlds(overruns=True), crowded_worlds()))
     assert world.jobs.demands is not None
     demands = replace(world.jobs.demands, priorities=draw(priorities(world.n_jobs)))
     return replace(world, jobs=replace(world.jobs, demands=demands))

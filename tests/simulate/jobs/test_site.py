@@ -205,6 +205,7 @@ def ranked_twin_of(world: JobWorld, scheduler: Scheduler) -> SiteTwin:
 
     def priority(job: int, now_s: float) -> float:
         shares.stretches = [(i, stay.start_s, stay.start_s + twin.time_s[i]) for i, stay in twin.done.items()]
+        shares.stretches += [(i, start_s, end_s) for i, start_s, end_s, _ in twin.lost]
         waited_s = max(shares.seen_s(now_s) - twin.ready_s[job], 0.0)
         factors = {name: float(column[job]) for name, column in priorities.factors.items()}
         factors["age"] = waited_s / priorities.oldest_s if waited_s < priorities.oldest_s else 1.0
