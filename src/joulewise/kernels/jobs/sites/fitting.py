@@ -65,7 +65,7 @@ def has_licences(run, k):
     return True
 
 
-@shared
+@inlined
 def could_fit(run, k):
     """Whether a class fits now if nothing is held ahead for anybody."""
     row, total = row_with_room(run, k), 0
@@ -78,7 +78,7 @@ def could_fit(run, k):
     return False
 
 
-@shared
+@inlined
 def fits_now(run, k, now_s, until_s):
     """Whether a class fits from now on for a time beside all that is held ahead; if so the places are chosen."""
     if run.asks.units[k] == 1 and not run.rules.in_passes:
