@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from joulewise.model.conditions import ALONE, NO_JOB, Conditions, Kind, cycles_of
 from joulewise.model.jobs import Jobs, JobWorld, Label
+from joulewise.model.kept import KeptNodes
+from joulewise.model.preemption import Preemption
 from joulewise.model.shares import Priorities, ShareTree
-from joulewise.model.site import Demands, Limits, Site
+from joulewise.model.site import Demands, Limits, Site, no_limits
 from tests.strategies.job_worlds import QUEUES, USERS, clusters_of, types_of, work_of
 
 MOST_UNITS = 6
@@ -42,6 +44,18 @@ def sites(draw: st.DrawFn, *, is_roomy: bool = False) -> Site:
         ("l0",),
         np.array([draw(st.integers(0, 2))]),
     )
+
+
+@st.composite
+def kept_nodes(draw: st.DrawFn, site: Site) -> KeptNodes:
+    """Up to 3 names under which up to 4 nodes are kept, some of them under several."""
+    nodes = [(g, n) for g in range(site.n_groups) for n in range(int(site.n_nodes[g]))]
+    parts = draw(st.lists(st.lists(st.sampled_from(nodes), unique=True, max_size=4), max_size=3))
+    spans = [(draw(st.integers(-2, 20)), draw(st.integers(1, 20))) for _ in parts]
+    rows = [(of, *node) for of, part in enumerate(parts) for node in part]
+    of, group, node = np.array(rows, np.int32).reshape(-1, 3).T
+    start_s, length_s = np.array(spans, float).reshape(-1, 2).T
+    return KeptNodes(tuple(f"k{i}" for i in range(len(parts))), start_s, start_s + length_s, of, group, node)
 
 
 @st.composite
@@ -81,13 +95,54 @@ def limits(draw: st.DrawFn, n_jobs: int, n_classes: int) -> Limits:
 
 
 @st.composite
-def site_worlds(draw: st.DrawFn, most_jobs: int = 14, *, overruns: bool = False, is_roomy: bool = False) -> JobWorld:
-    """Jobs in whole seconds, of which many end early and, if asked, some run past their plan; some follow others."""
+def submitted(draw: st.DrawFn, n_jobs: int, n_classes: int) -> Limits:
+    """How many jobs up to 3 holders may have that wait or run."""
+    one = draw(limits(n_jobs, n_classes))
+    return Limits(("jobs",), one.names, one.most[:, :1], np.ones((n_classes, 1), np.int64), one.holders)
+
+
+@st.composite
+def preemptions(draw: st.DrawFn, n_jobs: int) -> Preemption:
+    """Up to 3 qualities of service of which later ones may stop earlier ones."""
+    n = draw(st.sampled_from((3, 2)))
+    rows = st.lists(st.sampled_from((0, 0, 1)), min_size=n, max_size=n)
+    likely = st.lists(st.sampled_from((True, True, False)), min_size=n, max_size=n)
+    stops = np.tril(np.array([draw(likely) for _ in range(n)]), -1)
+    return Preemption(
+        tuple(f"q{i}" for i in range(n)),
+        np.array(draw(st.lists(st.sampled_from((n - 1, 0, 1, -1)), min_size=n_jobs, max_size=n_jobs))),
+        stops,
+        np.array(draw(rows)),
+        np.array(draw(st.lists(st.sampled_from((0, 0, 0, 2, 3)), min_size=n, max_size=n)), float),
+        np.array(draw(rows), np.bool_),
+        draw(st.sampled_from((0.0, 0.0, 2.0))),
+    )
+
+
+@st.composite
+def site_worlds(
+    draw: st.DrawFn,
+    most_jobs: int = 14,
+    *,
+    overruns: bool = False,
+    is_roomy: bool = False,
+    keeps: bool = False,
+) -> JobWorld:
+    """Jobs in whole seconds, of which many end early and, if asked, some run past their plan; some follow others.
+
+    A site that `keeps` has nodes that are kept for some jobs, or for nobody, and limits on jobs that wait or run.
+    """
     site = draw(sites(is_roomy=is_roomy))
+    if keeps:
+        site = replace(site, kept=draw(kept_nodes(site)))
     row = st.tuples(st.integers(0, 3), st.integers(1, 9), st.integers(0, 6))
     rows = draw(st.lists(row, min_size=1, max_size=most_jobs))
     n = len(rows)
     asked = draw(demands(site, n, is_roomy=is_roomy))
+    if keeps:
+        mine = st.integers(-1, len(site.kept.names) - 1)
+        of_class = draw(st.lists(mine, min_size=asked.n_classes, max_size=asked.n_classes))
+        asked = replace(asked, kept=np.array(of_class), submitted=draw(submitted(n, asked.n_classes)))
     fits = asked.can_start(site)
     gap, time_s, more = np.array(rows, float).T
     planned_s = np.maximum(time_s + more - (2 if overruns else 0), 1.0)
@@ -131,6 +186,45 @@ def waiting_worlds(draw: st.DrawFn, worlds: st.SearchStrategy[JobWorld], *, has_
 
 
 @st.composite
+def crowded_worlds(draw: st.DrawFn, *, keeps: bool = False) -> JobWorld:
+    """One partition of few nodes for which many jobs wait, some of which give way to others."""
+    cores = draw(st.integers(2, 4))
+    n_groups = draw(st.integers(1, 2))
+    ones = np.ones(n_groups, np.int64)
+    site = Site(
+        ("cores",), tuple(f"g{i}" for i in range(n_groups)),
+        np.array(draw(st.lists(st.integers(1, 3), min_size=n_groups, max_size=n_groups))),
+        cores * ones[:, None], ones, ("p",), np.ones((1, n_groups), np.bool_), np.zeros(1, np.int64),
+        np.array([draw(st.sampled_from((False, False, True)))]), (), np.empty(0, np.int64),
+    )  # fmt: skip
+    site = replace(site, kept=draw(kept_nodes(site))) if keeps else site
+    n, n_classes = draw(st.integers(5, 14)), 3
+    need = np.array([draw(st.integers(1, cores)) for _ in range(n_classes)])
+    wholes = bool(site.gives_wholes[0])
+    asked = Demands(
+        np.array(draw(st.lists(st.integers(0, n_classes - 1), min_size=n, max_size=n))),
+        np.zeros(n_classes, np.int64),
+        np.array([draw(st.integers(1, 2)) for _ in range(n_classes)]),
+        np.full(n_classes, draw(st.integers(1, 2))),
+        np.broadcast_to((cores * np.ones_like(need) if wholes else need)[:, None, None], (n_classes, n_groups, 1)),
+        np.ones((n_classes, n_groups), np.int64),
+        np.empty((n_classes, 0), np.int64),
+        draw(limits(n, n_classes)) if draw(st.booleans()) else no_limits(n, n_classes),
+        preemption=draw(preemptions(n)),
+    )
+    rows = st.tuples(st.integers(0, 2), st.integers(2, 9), st.integers(-2, 6))
+    gap, time_s, more = np.array(draw(st.lists(rows, min_size=n, max_size=n)), float).T
+    fits = asked.can_start(site)
+    options: Any = [
+        [(0, int(asked.units[kind]), time_s[i], max(time_s[i] + more[i], 1.0))] if fits[i] else []
+        for i, kind in enumerate(asked.of_job)
+    ]
+    after = np.array([draw(st.sampled_from((NO_JOB,) * 5 + (max(i - 1, NO_JOB),))) if i else NO_JOB for i in range(n)])
+    jobs = Jobs(work_of(np.cumsum(gap).tolist()), Conditions.following(after), demands=asked)
+    return JobWorld(clusters_of([N_CORES]), types_of(options), jobs, site=site)
+
+
+@st.composite
 def share_trees(draw: st.DrawFn) -> ShareTree:
     """Up to 4 accounts in each other, and users of which some have no shares; there is one at least."""
     n_accounts = draw(st.integers(0, 4))
@@ -167,8 +261,8 @@ def priorities(draw: st.DrawFn, n_jobs: int) -> Priorities:
 
 @st.composite
 def ranked_worlds(draw: st.DrawFn) -> JobWorld:
-    """Worlds of sites whose jobs have priorities."""
-    world = draw(site_worlds(overruns=True))
+    """Worlds of sites whose jobs have priorities, and on some give way to others."""
+    world = draw(st.one_of(site_worlds(overruns=True), crowded_worlds()))
     assert world.jobs.demands is not None
     demands = replace(world.jobs.demands, priorities=draw(priorities(world.n_jobs)))
     return replace(world, jobs=replace(world.jobs, demands=demands))

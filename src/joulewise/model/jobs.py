@@ -13,6 +13,7 @@ from joulewise.errors import InputError, Problem, raise_if_any
 from joulewise.model.arrays import Bools, Codes, Floats, Ints, freeze_fields
 from joulewise.model.clusters import Clusters, JobTypes
 from joulewise.model.conditions import Conditions, condition_problems
+from joulewise.model.kept import FOR_ALL
 from joulewise.model.site import Demands, Places, Site
 from joulewise.model.supply import NO_LIMITS, Supply
 from joulewise.model.workload import Workload
@@ -181,9 +182,24 @@ class JobAllocation(Visible, looks="jobs"):
         return np.asarray(self.fate == Fate.RAN)
 
     @property
+    def times_of_places(self) -> tuple[Floats, Floats]:
+        """From when to when jobs were at each of the places."""
+        assert self.places is not None
+        return _times_of(self, self.places)
+
+    @property
     def used(self) -> Bools:
         """Which jobs had nodes until they ended or were killed."""
         return np.asarray((self.fate == Fate.RAN) | (self.fate == Fate.KILLED))
+
+
+def _times_of(allocation: JobAllocation, places: Places) -> tuple[Floats, Floats]:
+    start_s, end_s = allocation.start_s[places.job], allocation.end_s[places.job]
+    if places.stretch is None:
+        return start_s, end_s
+    pieces, before = allocation.pieces, np.flatnonzero(places.stretch >= 0)
+    start_s[before], end_s[before] = pieces.start_s[places.stretch[before]], pieces.end_s[places.stretch[before]]
+    return start_s, end_s
 
 
 def _job_problems(jobs: Jobs) -> Iterator[Problem]:
@@ -256,9 +272,12 @@ def _site_misfits(world: JobWorld) -> Iterator[Problem]:
         if getattr(demands.limits, name).shape != shape:
             found = f"found the shape {getattr(demands.limits, name).shape}"
             yield Problem(f"jobs.demands.limits.{name}", found, f"must be {shape}")
-    for name, most in (("of_job", n), ("partition", len(site.partitions))):
-        values = getattr(demands, name)
-        if values.size and not (values.min() >= 0 and values.max() < most):
-            yield Problem(
-                f"jobs.demands.{name}", f"found {values.min()} to {values.max()}", f"must be from 0 to {most - 1}"
-            )
+    columns = (
+        ("of_job", demands.of_job, 0, n),
+        ("partition", demands.partition, 0, len(site.partitions)),
+        ("kept", demands.kept_of, FOR_ALL, len(site.kept.names)),
+    )
+    for name, values, least, most in columns:
+        if values.size and not (values.min() >= least and values.max() < most):
+            found = f"found {values.min()} to {values.max()}"
+            yield Problem(f"jobs.demands.{name}", found, f"must be from {least} to {most - 1}")

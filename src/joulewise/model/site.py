@@ -9,9 +9,12 @@ import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Bools, Counts, Ints, freeze_fields
+from joulewise.model.kept import FOR_ALL, NOTHING_KEPT, KeptNodes
 from joulewise.model.passes import USUAL, Passes
+from joulewise.model.preemption import Preemption, nobody_gives_way
 from joulewise.model.shares import Priorities
 
+LAST = -1
 ANY_NUMBER = 2**31 - 1
 """More than any node has of anything."""
 
@@ -23,7 +26,8 @@ class Site:
     `capacity` has a row for each group and a column for each resource, as whole numbers. Groups of lower `weight` are
     taken first. `in_partition` says which groups each partition has. Jobs of a partition of higher `tier` come first.
     A partition that `gives_wholes` gives whole nodes, any other lets jobs share them. `licences` are counted for the
-    whole site, and `passes` are those of its Slurm. Raises InputError with every problem found.
+    whole site, `passes` are those of its Slurm, and some nodes may be `kept` for some jobs. Raises InputError with
+    every problem found.
     """
 
     resources: tuple[str, ...]
@@ -38,6 +42,7 @@ class Site:
     licences: tuple[str, ...]
     n_licences: Counts
     passes: Passes = USUAL
+    kept: KeptNodes = NOTHING_KEPT
 
     def __post_init__(self) -> None:
         ints = dict.fromkeys(("n_nodes", "capacity", "weight", "tier", "n_licences"), np.int64)
@@ -50,17 +55,17 @@ class Site:
 
     @property
     def is_counted(self) -> Bools:
-        """Which groups need only be counted, as all their partitions give whole nodes."""
+        """Which groups need only be counted, as all their partitions give whole nodes and none of these is kept."""
         shares = self.in_partition & ~self.gives_wholes[:, None]
-        return np.asarray(~shares.any(axis=0))
+        return np.asarray(~shares.any(axis=0) & ~np.isin(np.arange(self.n_groups), self.kept.group))
 
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """How much the running jobs of holders, such as a user or a quality of service, may have together.
+    """How much the jobs of holders, such as a user or a quality of service, may have together while they count.
 
-    Holder b may have `most[b, w]` of the w-th of `what`; a job of class k has `uses[k, w]` while it runs. The holders
-    of a job are in its row of `holders`, filled up with -1.
+    Holder b may have `most[b, w]` of the w-th of `what`; a job of class k has `uses[k, w]`. The holders of
+    a job are in its row of `holders`, filled up with -1.
     """
 
     what: tuple[str, ...]
@@ -88,6 +93,9 @@ class Demands:
     pieces, each on one node: a piece takes `need[k, g]` of the resources of a node of group g and gives `gives[k, g]`
     units; at most `most[k]` go to one node. Of a group that is counted a piece is a whole node, whatever it needs.
     `limits` say how much the holders of jobs may have, and `priorities` who comes first; without, users are equal.
+    `submitted` says how many jobs holders may have that wait or run: one more is refused when it comes. `kept` tells
+    for each class which of the site's kept nodes it has, -1 for none; without, no class has any. `preemption` says who
+    gives way to whom.
     """
 
     of_job: Ints
@@ -99,22 +107,40 @@ class Demands:
     licences: Counts
     limits: Limits
     priorities: Priorities | None = None
+    kept: Ints | None = None
+    submitted: Limits | None = None
+    preemption: Preemption | None = None
 
     def __post_init__(self) -> None:
         ints = dict.fromkeys(("units", "most", "need", "gives", "licences"), np.int64)
-        freeze_fields(self, {"of_job": np.int32, "partition": np.int32, **ints})
+        freeze_fields(self, {"of_job": np.int32, "partition": np.int32, "kept": np.int32, **ints})
 
     @property
     def n_classes(self) -> int:
         return self.partition.size
 
+    @property
+    def kept_of(self) -> Ints:
+        """Which of the site's kept nodes each class has, -1 for none."""
+        return np.full(self.n_classes, FOR_ALL, np.int32) if self.kept is None else self.kept
+
     def can_start(self, site: Site) -> Bools:
         """Which jobs can start where nothing else runs."""
         return np.asarray(self._fit(site)[self.of_job] & self.limits.allow(self.of_job))
 
+    @property
+    def admitted(self) -> Limits:
+        """How many jobs holders may have that wait or run."""
+        return no_limits(self.of_job.size, self.n_classes) if self.submitted is None else self.submitted
+
+    @property
+    def giving(self) -> Preemption:
+        """Who gives way to whom."""
+        return nobody_gives_way(self.of_job.size) if self.preemption is None else self.preemption
+
     def _fit(self, site: Site) -> Bools:
         """Which classes fit where nothing else runs."""
-        counted, n_nodes = site.is_counted, site.n_nodes
+        counted, n_nodes = site.is_counted, site.kept.nodes_for(self.kept_of, site.n_nodes)
         with np.errstate(divide="ignore"):
             room = np.where(self.need > 0, site.capacity // np.maximum(self.need, 1), ANY_NUMBER).min(axis=2)
         on_node = np.where(counted, (room > 0).astype(np.int64), np.minimum(room, self.most[:, None]))
@@ -132,17 +158,24 @@ def no_limits(n_jobs: int, n_classes: int) -> Limits:
 class Places:
     """Where jobs ran, a row for each piece: so many of a job's pieces on a node, or on nodes of a counted group.
 
-    A `node` is its number in its group, -1 where nodes are only counted.
+    A `node` is its number in its group, -1 where nodes are only counted. `stretch` tells in which of the allocation's
+    pieces of running that was, -1 for the last one of a job; without it was the last one of all.
     """
 
     job: Ints
     group: Ints
     node: Ints
     pieces: Counts
+    stretch: Ints | None = None
 
     def __post_init__(self) -> None:
-        ints = dict.fromkeys(("job", "group", "node"), np.int32)
+        ints = dict.fromkeys(("job", "group", "node", "stretch"), np.int32)
         freeze_fields(self, {**ints, "pieces": np.int64})
+
+    @property
+    def stretch_of(self) -> Ints:
+        """In which of the allocation's pieces of running each was, -1 for the last one of its job."""
+        return np.full(self.job.size, LAST, np.int32) if self.stretch is None else self.stretch
 
 
 def _site_problems(site: Site) -> Iterator[Problem]:
@@ -167,5 +200,16 @@ def _site_problems(site: Site) -> Iterator[Problem]:
     for name in ("n_nodes", "capacity", "n_licences"):
         if (getattr(site, name) < 0).any():
             yield Problem(f"site.{name}", f"found {getattr(site, name).min()}", "must be 0 or more")
+    kept = site.kept
+    if (
+        kept.n_nodes
+        and not (
+            (kept.group >= 0)
+            & (kept.group < n)
+            & (kept.node >= 0)
+            & (kept.node < site.n_nodes[np.clip(kept.group, 0, n - 1)])
+        ).all()
+    ):
+        yield Problem("site.kept", "found nodes that no group has", "must be nodes of its groups")
     for row in np.flatnonzero(~site.in_partition.any(axis=1)):
         yield Problem(f"site: partition {site.partitions[row]}", "found no nodes", "must have a group of nodes")

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from joulewise.check.jobs.allocation import check_jobs
 from joulewise.model.conditions import Conditions
-from joulewise.model.jobs import Fate, JobAllocation, Jobs, JobWorld
+from joulewise.model.jobs import Fate, JobAllocation, Jobs, JobWorld, Pieces
+from joulewise.model.kept import KeptNodes
+from joulewise.model.preemption import Preemption
 from joulewise.model.site import Demands, Limits, Places, Site
 from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.simulate.jobs.run import simulate_jobs
@@ -123,6 +125,132 @@ def test_limits_that_are_exceeded_are_found() -> None:
     fewer = replace(demands, limits=replace(demands.limits, most=np.array([[2]])))
     (found,) = check_jobs(replace(world, jobs=replace(world.jobs, demands=fewer)), allocated())
     assert found == "limit of ann: found more jobs in use at 0.0 s than the 2 allowed"
+
+
+def kept_world(kept_for: tuple[int, ...], start_s: float = 0.0, end_s: float = 10.0) -> JobWorld:
+    """The small world with the first node of its GPUs kept for jobs of some classes."""
+    world = small_world()
+    site, demands = world.site, world.jobs.demands
+    assert site is not None
+    assert demands is not None
+    zero = np.zeros(1, np.int32)
+    kept = KeptNodes(("course",), np.array([start_s]), np.array([end_s]), zero, zero + GPU, zero)
+    mine = np.where(np.isin(np.arange(6), kept_for), 0, -1)
+    jobs = replace(world.jobs, demands=replace(demands, kept=mine))
+    return replace(world, site=replace(site, kept=kept), jobs=jobs)
+
+
+def test_who_runs_on_nodes_that_are_kept_is_found() -> None:
+    assert check_jobs(kept_world((0,)), allocated()) == []
+    for start_s, end_s in ((9.0, 20.0), (-5.0, 1.0), (2.0, 3.0)):
+        (found,) = check_jobs(kept_world((), start_s, end_s), allocated())
+        assert found == "job 0: start_s on a node of course: found 0.0; expected one of jobs that may"
+        (found,) = check_jobs(kept_world((0,), start_s, end_s), allocated())
+        assert "job 0: place of a job for which nodes are kept: found another" in found
+    assert check_jobs(kept_world((), 10.0, 20.0), allocated()) == [], "they begin to be kept when it ends"
+    assert check_jobs(kept_world((), -5.0, 0.0), allocated()) == []
+    (found,) = check_jobs(kept_world((0, 1)), allocated())
+    assert "job 1: place of a job for which nodes are kept: found another" in found
+
+
+def test_refusals_that_no_limit_asks_for_and_jobs_beyond_a_limit_are_found() -> None:
+    world = small_world()
+    demands = world.jobs.demands
+    assert demands is not None
+    holders = np.array([[0], [0], [0], [-1], [-1], [0]])
+    most = Limits(("jobs",), ("ann",), np.array([[4]]), np.ones((6, 1), np.int64), holders)
+
+    def found(n: int, fate: Fate) -> list[str]:
+        """What is found if so many jobs may wait or run, and the last one has this fate."""
+        limited = replace(demands, submitted=replace(most, most=np.array([[n]])))
+        allocation = allocated()
+        if fate == Fate.DROPPED:
+            fates, nothing = np.array([Fate.RAN] * 5 + [fate]), np.where(np.arange(6) < 5, 1.0, np.nan)
+            option = np.where(np.arange(6) < 5, allocation.option, -1)
+            times = (allocation.start_s * nothing, allocation.end_s * nothing)
+            allocation = JobAllocation(option, *times, allocation.ready_s, fates, places=places_of(RIGHT[:-1]))
+        return check_jobs(replace(world, jobs=replace(world.jobs, demands=limited)), allocation)
+
+    assert found(4, Fate.RAN) == found(3, Fate.DROPPED) == []
+    assert found(3, Fate.RAN) == ["submissions of ann: found more jobs at 0.0 s than the 3 that may wait and run"]
+    assert found(4, Fate.DROPPED) == ["job 5: fate of a job that no limit refuses: found DROPPED; expected any other"]
+
+
+def giving_world(grace_s: float = 0.0, *, cancels: bool = False, exempt_s: float = 0.0) -> JobWorld:
+    """The small world in which job 0, of low quality, gives way to job 5, which comes at 4 s and is high."""
+    world = small_world()
+    demands = world.jobs.demands
+    assert demands is not None
+    preemption = Preemption(
+        ("low", "high"), np.array([0, -1, -1, -1, -1, 1]), np.array([[False, False], [True, False]]),
+        np.zeros(2, np.int64), np.array([grace_s, 0.0]), np.array([cancels, False]), exempt_s,
+    )  # fmt: skip
+    need, gives = demands.need.copy(), demands.gives.copy()
+    need[5], gives[5] = need[0], gives[0]  # job 5 has both GPUs of a node, too, and no licence
+    licences = np.where(np.arange(6)[:, None] == 5, 0, demands.licences)
+    units, most = (np.where(np.arange(6) == 5, 2, column) for column in (demands.units, demands.most))
+    asked = replace(demands, need=need, gives=gives, licences=licences, units=units, most=most, preemption=preemption)
+    work = replace(world.jobs.work, arrival_s=np.array([0.0, 0, 0, 0, 0, 4]))
+    return replace(world, jobs=replace(world.jobs, work=work, demands=asked))
+
+
+def stopped(
+    at_s: float = 4.0, again_s: float = 14.0, starts_s: float = 4.0, of_stretch: int = 0, **edits: Any
+) -> JobAllocation:
+    """Job 0 is stopped at an instant and runs again from another on, and job 5 starts on its node."""
+    start_s = np.array([again_s, 0.0, 0.0, 0.0, 0.0, starts_s])
+    pieces = Pieces(*(np.array([value]) for value in (0, 0, 0.0, at_s, True)))
+    rows = (*RIGHT[:-1], (5, GPU, 0, 2), (0, GPU, 0, 2))
+    found = JobAllocation(
+        np.arange(6, dtype=np.int32), start_s, start_s + 10.0, np.array([0.0, 0, 0, 0, 0, 4]),
+        np.full(6, Fate.RAN), pieces, replace(places_of(rows), stretch=np.array([-1] * (len(rows) - 1) + [of_stretch])),
+    )  # fmt: skip
+    return replace(found, **edits)
+
+
+def test_a_job_that_gives_way_and_runs_again_is_right() -> None:
+    assert check_jobs(giving_world(), stopped()) == []
+    assert check_jobs(giving_world(2.0), stopped(6.0, 16.0, 6.0)) == []
+
+
+@pytest.mark.parametrize(
+    ("world", "allocation", "words"),
+    [
+        (giving_world(), stopped(3.0), "job 0: end_s of a job that was stopped: found 3.0; expected none: nobody"),
+        (giving_world(), stopped(4.0, 15.0, 5.0), "expected the start of a job that takes its nodes"),
+        (giving_world(2.0), stopped(5.0, 16.0, 6.0), "found 5.0; expected none: nobody waited"),
+        (giving_world(exempt_s=5.0), stopped(), "expected later: it had not run for long enough"),
+        (giving_world(cancels=True), stopped(), "fate of a job that was stopped: found another"),
+        (giving_world(), stopped(again_s=13.0), "node 0 of group gpu: found more gpus in use at 13.0 s"),
+        (giving_world(), stopped(4.0, 14.0, 3.0), "job 5: start_s: found 3.0"),
+        (giving_world(), stopped(end_s=np.array([20.0, 10, 10, 10, 10, 14])), "end_s of a job that runs again"),
+        (small_world(), stopped(), "expected none: nobody may stop it"),
+        (
+            giving_world(), stopped(places=places_of((*RIGHT[:-1], (5, GPU, 0, 2)))),
+            "places of a stretch that was lost: found none",
+        ),
+        (
+            giving_world(),
+            stopped(of_stretch=3),
+            "places of a stretch: found some; expected none: it had no such stretch",
+        ),
+    ],
+)  # fmt: skip
+def test_who_is_stopped_without_reason_is_found(world: JobWorld, allocation: JobAllocation, words: str) -> None:
+    found = check_jobs(world, allocation)
+    assert any(words in line for line in found), found
+
+
+def test_a_job_that_is_cancelled_for_another_is_right_and_one_that_is_not_is_found() -> None:
+    start_s = np.array([0.0, 0, 0, 0, 0, 4])
+    end_s = np.array([4.0, 10, 10, 10, 10, 14])
+    fate = np.array([Fate.KILLED] + [Fate.RAN] * 5)
+    rows = places_of((*RIGHT[:-1], (5, GPU, 0, 2)))
+    cancelled = JobAllocation(np.arange(6, dtype=np.int32), start_s, end_s, np.maximum(start_s, 0.0), fate, places=rows)
+    assert check_jobs(giving_world(cancels=True), cancelled, EASY) == []
+    earlier = replace(cancelled, end_s=np.where(np.arange(6) == 0, 3.0, end_s))
+    assert any("nobody waited that may stop it" in line for line in check_jobs(giving_world(cancels=True), earlier))
+    assert any("end_s" in line for line in check_jobs(giving_world(), cancelled)), "its kind runs again"
 
 
 def test_places_are_told_on_a_site_and_nowhere_else() -> None:

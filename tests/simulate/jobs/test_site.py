@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ from hypothesis import strategies as st
 
 from joulewise.check.jobs.allocation import check_jobs
 from joulewise.errors import InputError
-from joulewise.model.jobs import JobWorld
+from joulewise.model.jobs import Fate, JobWorld
 from joulewise.model.passes import Passes
+from joulewise.model.preemption import Preemption
 from joulewise.model.site import ANY_NUMBER, Demands, Places, Site, no_limits
 from joulewise.policies.jobs.policy import ALL_JOBS
 from joulewise.policies.jobs.table import JOB_POLICIES
@@ -21,9 +23,12 @@ from joulewise.simulate.jobs.arrays import killed, seen_times
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Overrun, Scheduler
 from tests.strategies.job_worlds import trace_world
-from tests.strategies.random_sites import N_CORES, ranked_worlds, site_worlds, waiting_worlds
+from tests.strategies.random_sites import N_CORES, crowded_worlds, ranked_worlds, site_worlds, waiting_worlds
 from tests.twins.jobs.shares import SharesTwin
 from tests.twins.jobs.sites import SiteTwin
+
+At: TypeAlias = dict[tuple[int, int], int]
+"""How many pieces are at which places."""
 
 NAMES = ("easy", "fcfs", "conservative", "sjf", "wfp3")
 
@@ -74,6 +79,54 @@ def test_jobs_that_wait_start_as_in_the_plain_twin(
     assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], overrun=overrun, reservations_for=ahead))
 
 
+@pytest.mark.parametrize("overrun", ["raise", "unaware"])
+@given(world=site_worlds(overruns=True, keeps=True), name=st.sampled_from(NAMES), ahead=st.sampled_from((None, 0, 2)))
+def test_what_is_kept_for_some_jobs_is_that_of_the_plain_twin(
+    overrun: Overrun, world: JobWorld, name: str, ahead: int | None
+) -> None:
+    assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], overrun=overrun, reservations_for=ahead))
+
+
+@pytest.mark.parametrize("overrun", ["raise", "unaware"])
+@given(
+    world=st.one_of(crowded_worlds(), crowded_worlds(keeps=True), waiting_worlds(crowded_worlds())),
+    name=st.sampled_from(NAMES),
+    ahead=st.sampled_from((None, 0, 2)),
+)
+def test_who_gives_way_to_whom_is_that_of_the_plain_twin(
+    overrun: Overrun, world: JobWorld, name: str, ahead: int | None
+) -> None:
+    assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], overrun=overrun, reservations_for=ahead))
+
+
+def giving_world(n_urgent: int) -> JobWorld:
+    """Two jobs of a core each for 100 s, and some of both cores for 5 s that come every 10 s and stop them."""
+    n, one = n_urgent + 2, np.ones(2, np.int64)
+    site = Site(
+        ("cores",), ("all",), np.array([1]), np.array([[2]]), np.array([1]), ("batch",), np.ones((1, 1), np.bool_),
+        np.array([1]), np.zeros(1, np.bool_), (), np.empty(0, np.int64),
+    )  # fmt: skip
+    of_job = np.array([0, 0] + [1] * n_urgent)
+    preemption = Preemption(
+        ("low", "urgent"), of_job, np.array([[False, False], [True, False]]), np.zeros(2, np.int64), np.zeros(2),
+        np.zeros(2, np.bool_),
+    )  # fmt: skip
+    demands = Demands(
+        of_job, np.zeros(2, np.int32), one, one, np.array([[[1]], [[2]]]), one[:, None], np.empty((2, 0), np.int64),
+        no_limits(n, 2), preemption=preemption,
+    )  # fmt: skip
+    world = trace_world([(0.0, 1, 100.0)] * 2 + [(10.0 * (k + 1), 2, 5.0) for k in range(n_urgent)])
+    return replace(world, site=site, jobs=replace(world.jobs, demands=demands))
+
+
+def test_jobs_may_give_way_more_often_than_there_are_jobs() -> None:
+    world = giving_world(9)
+    allocation = simulate_jobs(world, Scheduler(JOB_POLICIES["easy"])).allocation
+    assert check_jobs(world, allocation) == []
+    assert allocation.pieces.job.tolist() == [1, 0] * 9, "the one with the larger number first: both started at once"
+    assert allocation.start_s.tolist() == [95, 95, *(10.0 * (k + 1) for k in range(9))]
+
+
 PASSES = st.builds(
     Passes, st.sampled_from((1.0, 3.0, 30.0, math.inf)), st.sampled_from((0.0, 1.0, 4.0, 60.0)),
     st.sampled_from((5.0, 100.0, 86_400.0)), st.sampled_from((1, 3, 100)), st.sampled_from((2, 100)),
@@ -82,8 +135,11 @@ PASSES = st.builds(
 
 
 @given(
-    world=site_worlds(is_roomy=True) | waiting_worlds(site_worlds(is_roomy=True)),
-    passes=PASSES, name=st.sampled_from(NAMES), unit_s=st.sampled_from((1, 7, 20)),
+    world=st.one_of(
+        site_worlds(is_roomy=True), site_worlds(is_roomy=True, keeps=True), waiting_worlds(site_worlds(is_roomy=True)),
+        crowded_worlds().filter(lambda world: not is_counted(world)),
+    ), passes=PASSES,
+    name=st.sampled_from(NAMES), unit_s=st.sampled_from((1, 7, 20)),
     ahead=st.sampled_from((None, 1)),
 )  # fmt: skip
 def test_the_passes_of_slurm_are_those_of_the_plain_twin(
@@ -115,16 +171,29 @@ def test_passes_need_nodes_that_are_told_apart() -> None:
         simulate_jobs(world, Scheduler(JOB_POLICIES["easy"], passes="slurm"))
 
 
+def is_counted(world: JobWorld) -> bool:
+    return world.site is not None and bool(world.site.is_counted.any())
+
+
 def assert_is_that_of_the_twin(world: JobWorld, scheduler: Scheduler) -> None:
     """Starts and places, and the check finds nothing."""
     allocation = simulate_jobs(world, scheduler).allocation
     assert check_jobs(world, allocation, scheduler) == []
-    wanted = twin_of(world, scheduler).run()
+    twin = twin_of(world, scheduler)
+    wanted = twin.run()
     assert allocation.places is not None
+    assert set(np.flatnonzero(allocation.fate == Fate.DROPPED)) == twin.refused
     assert {job: stay.start_s for job, stay in wanted.items()} == {
         int(job): float(allocation.start_s[job]) for job in np.flatnonzero(np.isfinite(allocation.start_s))
     }
-    assert stays(allocation.places) == {job: dict(sorted(stay.at.items())) for job, stay in wanted.items()}
+    last, lost = stays(allocation.places)
+    assert last == {job: dict(sorted(stay.at.items())) for job, stay in wanted.items()}
+    pieces = allocation.pieces
+    rows = zip(pieces.job.tolist(), pieces.start_s.tolist(), pieces.end_s.tolist(), lost, strict=True)
+    assert sorted(rows, key=str) == sorted(
+        ((job, *times, dict(sorted(at.items()))) for job, *times, at in twin.lost), key=str
+    )
+    assert twin.cancelled <= set(np.flatnonzero(allocation.fate == Fate.KILLED))
 
 
 @given(world=ranked_worlds() | waiting_worlds(ranked_worlds()), ahead=st.sampled_from((None, 0, 2)))
@@ -148,6 +217,7 @@ def ranked_twin_of(world: JobWorld, scheduler: Scheduler) -> SiteTwin:
 
     def priority(job: int, now_s: float) -> float:
         shares.stretches = [(i, stay.start_s, stay.start_s + twin.time_s[i]) for i, stay in twin.done.items()]
+        shares.stretches += [(i, start_s, end_s) for i, start_s, end_s, _ in twin.lost]
         waited_s = max(shares.seen_s(now_s) - twin.ready_s[job], 0.0)
         factors = {name: float(column[job]) for name, column in priorities.factors.items()}
         factors["age"] = waited_s / priorities.oldest_s if waited_s < priorities.oldest_s else 1.0
@@ -159,10 +229,15 @@ def ranked_twin_of(world: JobWorld, scheduler: Scheduler) -> SiteTwin:
     return twin
 
 
-def stays(places: Places) -> dict[int, dict[tuple[int, int], int]]:
-    """The pieces of each job by place."""
-    found: dict[int, dict[tuple[int, int], int]] = {}
-    columns = (places.job, places.group, places.node, places.pieces)
-    for job, group, node, pieces in zip(*(column.tolist() for column in columns), strict=True):
-        found.setdefault(job, {})[group, max(node, 0)] = pieces
-    return {job: dict(sorted(at.items())) for job, at in found.items()}
+def stays(places: Places) -> tuple[dict[int, At], list[At]]:
+    """The pieces by place of the last stretch of each job, and of all others."""
+    last: dict[int, At] = {}
+    others: dict[int, At] = {}
+    columns = (places.job, places.group, places.node, places.pieces, places.stretch_of)
+    for job, group, node, pieces, stretch in zip(*(column.tolist() for column in columns), strict=True):
+        at = last.setdefault(job, {}) if stretch < 0 else others.setdefault(stretch, {})
+        at[group, max(node, 0)] = pieces
+    return (
+        {job: dict(sorted(at.items())) for job, at in last.items()},
+        [dict(sorted(at.items())) for _, at in sorted(others.items())],
+    )

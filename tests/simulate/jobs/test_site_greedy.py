@@ -19,7 +19,7 @@ from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Overrun, Scheduler
 from tests.simulate.jobs.test_site import stays, twin_of
-from tests.strategies.random_sites import site_worlds
+from tests.strategies.random_sites import crowded_worlds, site_worlds, waiting_worlds
 
 SHAPES = UtilityShapes.of([constant(), linear(40.0), step(15.0), step(60.0, "later")])
 
@@ -33,14 +33,11 @@ def _longest_wait(
 RISING = JobObjective(_longest_wait)
 
 
-def _is_without_parts(world: JobWorld) -> bool:
-    return world.jobs.conditions is None or world.jobs.conditions.together is None
-
-
 @st.composite
 def worthy_worlds(draw: st.DrawFn) -> JobWorld:
     """Worlds of sites whose jobs have utility functions, and draw power."""
-    world = draw(site_worlds(overruns=True).filter(_is_without_parts))
+    plain = site_worlds(overruns=True) | site_worlds(overruns=True, keeps=True)
+    world = draw(plain | waiting_worlds(plain, has_parts=False))
     n, work, types = world.n_jobs, world.jobs.work, world.types
     columns = draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 9)), min_size=n, max_size=n))
     shape, scale, hold_s = np.array(columns).T
@@ -71,7 +68,15 @@ def test_starts_and_places_are_those_of_the_plain_twin(
         int(job): float(allocation.start_s[job]) for job in np.flatnonzero(np.isfinite(allocation.start_s))
     }
     assert allocation.places is not None
-    assert stays(allocation.places) == {job: dict(sorted(stay.at.items())) for job, stay in wanted.items()}
+    assert stays(allocation.places)[0] == {job: dict(sorted(stay.at.items())) for job, stay in wanted.items()}
+
+
+@given(world=crowded_worlds())
+def test_who_gives_way_does_so_by_orders_alone(world: JobWorld) -> None:
+    assert world.jobs.demands is not None
+    if world.jobs.demands.giving.stops.any():
+        with pytest.raises(InputError, match="by orders alone"):
+            simulate_jobs(world, Scheduler(JOB_POLICIES["max-util"]))
 
 
 @given(world=site_worlds().filter(lambda world: world.types.n_options > 0))

@@ -318,3 +318,73 @@ def test_weights_of_nothing_are_refused(said: str, tmp_path: Path) -> None:
     more, change = REFUSED_WEIGHTS[said]
     failed = run_shared(tmp_path, more, site=change(SHARED)).failed
     assert [said in error for error in failed["error"]] == [True]
+
+
+GIVING = """
+name = "elm"
+
+[[nodes]]
+name = "cpu"
+count = 2
+cores = 8
+
+[[partition]]
+name = "batch"
+nodes = ["cpu"]
+
+[[qos]]
+name = "high"
+preempts = ["low", "cheap"]
+max_submitted_per_user = 2
+
+[[qos]]
+name = "low"
+preemption = "requeue"
+
+[[qos]]
+name = "cheap"
+preemption = "cancel"
+priority = 5
+
+[[reservation]]
+name = "course"
+start = "1 h"
+end = "2 h"
+nodes = {cpu = 1}
+users = ["cas"]
+"""
+WHO_GIVES_WAY = """JobID|Submit|ElapsedRaw|TimelimitRaw|AllocCPUS|AllocNodes|QOS|User|Reservation|State
+1|1000|600|10|8|1|low|ann||COMPLETED
+2|1000|600|10|8|1|cheap|ann||COMPLETED
+3|1100|300|5|8|1|high|ben||COMPLETED
+4|1200|300|5|8|1|high|ben||COMPLETED
+5|1250|300|5|8|1|high|ben||COMPLETED
+6|4500|600|10|8|1|low|ann||COMPLETED
+7|1300|600|20|8|1|low|cas|course|COMPLETED
+"""
+
+
+def test_jobs_are_refused_give_way_and_have_reserved_nodes_and_all_that_holds(tmp_path: Path) -> None:
+    (tmp_path / "site.toml").write_text(GIVING)
+    (tmp_path / "log.txt").write_text(WHO_GIVES_WAY)
+    study = STUDY.replace('["fcfs", "easy", "conservative"]', '"easy"')
+    results = run_study(parse_study(study, "study.toml", tmp_path), tmp_path / "out", 1)
+    assert results.failed.is_empty()
+    assert judged(tmp_path) == [()]
+    store, run = Store(tmp_path / "out"), results.runs["run"][0]
+    jobs = store.read_table(store.detail_file(JOBS, run))
+    told = {row["job_id"]: (row["fate"], row["start_s"], row["end_s"]) for row in jobs.iter_rows(named=True)}
+    assert told["3"] == ("ran", 100, 400)
+    assert told["1"] == ("ran", 400, 1000), "of the lowest priority, and so the first that gives way; it runs again"
+    assert told["4"] == ("ran", 200, 500)
+    assert told["2"] == ("killed", 0, 200), "cancelled for job 4"
+    assert told["5"] == ("dropped", None, None), "two of its user run"
+    assert told["7"] == ("ran", 3600, 4200), "on the node that is kept for it"
+    assert told["6"] == ("ran", 3500, 4100), "on the other one"
+    assert results.runs.select("jobs_dropped", "jobs_killed", "runs_lost").row(0) == (1, 1, 1)
+    places = store.read_table(store.detail_file(PLACES, run))
+    where = {
+        job: node for job, node, stretch in places.select("job_id", "node", "stretch").iter_rows() if stretch is None
+    }
+    assert (where["7"], where["6"]) == (1, 0)
+    assert places["stretch"].drop_nulls().to_list() == [0]

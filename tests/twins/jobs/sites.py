@@ -49,6 +49,17 @@ class SiteTwin:
     ready_s: dict[int, float] = field(default_factory=dict)
     killed: set[int] = field(default_factory=set)
     closed: set[int] = field(default_factory=set)
+    refused: set[int] = field(default_factory=set)
+    coming: set[int] = field(default_factory=set)
+    again: dict[int, float] = field(default_factory=dict)
+    began_s: dict[int, float] = field(default_factory=dict)
+    admitted: set[int] = field(default_factory=set)
+    cut: set[int] = field(default_factory=set)
+    cancelled: set[int] = field(default_factory=set)
+    lost: list[tuple[int, float, float, dict[tuple[int, int], int]]] = field(default_factory=list)
+    whole_s: dict[int, tuple[float, float]] = field(default_factory=dict)
+    patient_s: dict[int, float] = field(default_factory=dict)
+    is_anew: bool = False
 
     @property
     def site(self) -> Site:
@@ -103,7 +114,7 @@ class SiteTwin:
         """How many units of a job fit at a place for as long as it is planned."""
         gives = self.gives(job, place[0])
         until_s = at_s + self.planned_s[job]
-        if not gives or (is_start and place[0] in self.closed):
+        if not gives or (is_start and place[0] in self.closed) or not self.is_open(job, place, at_s, until_s):
             return 0
         if self.passes is not None and any(
             place in stay.at and at_s < stay.end_s and stay.start_s <= until_s for stay in self.held
@@ -118,6 +129,33 @@ class SiteTwin:
                 if part > 0:
                     most = min(most, max(have, 0) // part)
         return most * gives
+
+    def is_open(self, job: int, place: tuple[int, int], at_s: float, until_s: float) -> bool:
+        """Whether a job may have a place for a time, with what is kept for it or for others."""
+        kept, own = self.site.kept, self.kept_of(job)
+        at_place = [
+            int(of) for of, group, node in zip(kept.of, kept.group, kept.node, strict=True) if (group, node) == place
+        ]
+        others = [of for of in at_place if of != own and at_s < kept.end_s[of] and kept.start_s[of] < until_s]
+        is_mine = own in at_place and kept.start_s[own] <= at_s and until_s <= kept.end_s[own]
+        return not others and (own < 0 or is_mine)
+
+    def kept_of(self, job: int) -> int:
+        return int(self.demands.kept_of[self.class_of(job)])
+
+    def queue_of(self, job: int) -> int:
+        """The queue of a job: its partition's, or one of those for whom the same nodes are kept."""
+        own = self.kept_of(job)
+        return int(self.demands.partition[self.class_of(job)]) if own < 0 else -1 - own
+
+    def may_still_start(self, job: int, now_s: float) -> bool:
+        own = self.kept_of(job)
+        return own < 0 or bool(now_s + self.planned_s[job] <= self.site.kept.end_s[own])
+
+    def kept_instants(self, after_s: float) -> list[float]:
+        kept = self.site.kept
+        of = set(kept.of.tolist())
+        return sorted({float(at_s[k]) for at_s in (kept.start_s, kept.end_s) for k in of if at_s[k] > after_s})
 
     def choice(self, job: int, at_s: float, now_s: float, is_start: bool) -> dict[tuple[int, int], int] | None:
         """Where a job goes if it starts at an instant; None where it does not fit."""
@@ -190,7 +228,7 @@ class SiteTwin:
     def seen_instants(self, job: int, now_s: float) -> list[float]:
         """When somebody might have room: at all changes, of which Slurm takes planned ends that are near as one."""
         ends = sorted({max(stay.end_s, now_s) for stay in self.running})
-        others = {now_s} | {at for stay in self.held for at in (stay.start_s, stay.end_s)}
+        others = {now_s, *self.kept_instants(now_s)} | {at for stay in self.held for at in (stay.start_s, stay.end_s)}
         if self.passes is None:
             return sorted({*ends, *others})
         seen, window_s, at_s = [now_s], 30.0, now_s
@@ -212,7 +250,8 @@ class SiteTwin:
             chosen = self.choice(job, at_s, now_s, False)
             if chosen is not None:
                 return at_s, chosen
-        raise AssertionError(f"job {job} fits at no instant")
+        assert self.kept_of(job) >= 0, f"job {job} fits at no instant"
+        return math.inf, {}
 
     def hold(self, job: int, now_s: float) -> None:
         """Hold nodes for a job from the earliest instant on at which it fits, or all its parts do."""
@@ -221,6 +260,8 @@ class SiteTwin:
             return
         at_s, chosen = self.earliest(job, now_s)
         until_s = at_s + self.planned_s[job]
+        if at_s == math.inf:
+            return
         if self.passes is None:
             self.held.append(Stay(job, chosen, at_s, until_s))
         elif at_s <= now_s + self.passes.window_s:
@@ -232,6 +273,7 @@ class SiteTwin:
         window_s = math.inf if self.passes is None else self.passes.window_s
         instants = {max(stay.end_s, now_s) for stay in self.running}
         instants |= {now_s} | {at for stay in self.held for at in (stay.start_s, stay.end_s) if at > now_s}
+        instants |= set(self.kept_instants(now_s))
         for at_s in sorted(instants):
             for part in parts:
                 chosen = self.choice(part, at_s, now_s, False)
@@ -258,6 +300,78 @@ class SiteTwin:
                     return False
         return True
 
+    def is_admitted(self, job: int) -> bool:
+        """Whether a job is not refused when it comes."""
+        limits = self.demands.admitted
+        mine = [int(holder) for holder in limits.holders[job] if holder >= 0]
+        return all(
+            sum(holder in limits.holders[other] for other in self.admitted) < limits.most[holder, 0] for holder in mine
+        )
+
+    def makes_room(self, job: int, now_s: float) -> bool:
+        """Let running jobs give way to one that fits then, if any do; whether it starts now."""
+        giving = self.demands.giving
+        of = int(giving.of_job[job])
+        if of < 0 or now_s < self.patient_s.get(job, -math.inf):
+            return False
+        mine = [stay for stay in self.running if giving.of_job[stay.job] >= 0 and stay.job not in self.cut]
+        mine = [stay for stay in mine if giving.stops[of, giving.of_job[stay.job]] and stay.start_s < now_s]
+        mine = [stay for stay in mine if now_s - stay.start_s >= giving.exempt_s and len(self.parts_of(stay.job)) == 1]
+        mine.sort(key=lambda stay: (giving.priority[giving.of_job[stay.job]], -stay.start_s, -stay.job))
+        everybody, chosen = self.running, None
+        for n in range(1, len(mine) + 1):
+            self.running = [stay for stay in everybody if stay not in mine[:n]]
+            chosen = self.choice(job, now_s, now_s, True)
+            if chosen is not None:
+                break
+        self.running = everybody
+        if chosen is None:
+            return False
+        stopped = [stay for stay in mine[:n] if set(stay.at) & set(chosen)]
+        grace_s = {stay.job: float(giving.grace_s[giving.of_job[stay.job]]) for stay in stopped}
+        for stay in stopped:
+            self.give_way(stay, now_s, grace_s[stay.job])
+        if max(grace_s.values()) > 0:
+            self.patient_s[job] = now_s + max(grace_s.values())
+            return False
+        self.enter(job, chosen, now_s)
+        return True
+
+    def give_way(self, stay: Stay, now_s: float, grace_s: float) -> None:
+        """A job gives way now, or when its grace is over."""
+        until_s = now_s + grace_s
+        if until_s >= stay.start_s + self.time_s[stay.job]:
+            return
+        self.cut.add(stay.job)
+        self.whole_s.setdefault(stay.job, (self.time_s[stay.job], self.planned_s[stay.job]))
+        self.time_s[stay.job] = self.planned_s[stay.job] = until_s - stay.start_s
+        self.running[self.running.index(stay)] = self.done[stay.job] = stay._replace(end_s=until_s)
+        if grace_s == 0:
+            self.end(self.done[stay.job], now_s)
+            self.is_anew = True
+
+    def end(self, stay: Stay, now_s: float) -> None:
+        """A job ends, or runs again if it gave way."""
+        job, giving = stay.job, self.demands.giving
+        self.running.remove(stay)
+        if job in self.cut and not giving.cancels[giving.of_job[job]]:
+            self.lost.append((job, stay.start_s, now_s, stay.at))
+            self.time_s[job], self.planned_s[job] = self.whole_s[job]
+            self.cut.remove(job)
+            del self.done[job]
+            self.again[job] = now_s
+            return
+        if job in self.cut:
+            self.cancelled.add(job)
+        self.ended[job] = now_s
+        self.admitted.remove(job)
+
+    def enter(self, job: int, chosen: dict[tuple[int, int], int], now_s: float) -> None:
+        """A job runs from now on at places."""
+        self.running.append(Stay(job, chosen, now_s, now_s + self.planned_s[job]))
+        self.done[job] = self.running[-1]
+        self.began_s.setdefault(job, now_s)
+
     def look_through(self, now_s: float, most: float = math.inf, is_first: bool = False) -> None:
         """Let jobs start in order, and hold nodes for the first of each partition that cannot.
 
@@ -274,16 +388,20 @@ class SiteTwin:
         )
         for looked, job in enumerate(order):
             parts = self.parts_of(job)
-            partition, *others = (int(self.demands.partition[self.class_of(part)]) for part in parts)
-            if looked >= most or blocked & {partition, *others} or not self.may_run(parts) or (is_first and others):
+            partition, *others = map(self.queue_of, parts)
+            if looked >= most or blocked & {partition, *others} or (is_first and others):
                 continue
-            if self.start(parts, now_s):
+            if not self.may_run(parts, now_s):
+                continue
+            if self.start(parts, now_s) or (not others and self.makes_room(job, now_s)):
                 self.waiting.remove(job)
                 continue
             if is_first or not self.backfills:
                 blocked |= {partition, *others}
             if self.passes is not None and partition in blocked:
-                self.closed |= set(np.flatnonzero(self.site.in_partition[partition]).tolist())
+                self.closed |= (
+                    set(np.flatnonzero(self.site.in_partition[partition]).tolist()) if partition >= 0 else set()
+                )
             elif n_held.get(partition, 0) < self.ahead:
                 n_held[partition] = n_held.get(partition, 0) + 1
                 self.hold(job, now_s)
@@ -295,27 +413,39 @@ class SiteTwin:
             return [job]
         return [int(part) for part in np.flatnonzero(conditions.together == conditions.together[job])]
 
-    def may_run(self, parts: list[int]) -> bool:
-        """Whether licences and limits are enough for parts as they come one after another."""
+    def may_run(self, parts: list[int], now_s: float) -> bool:
+        """Whether licences, limits and time are enough for parts as they come one after another."""
         before = list(self.running)
         may = True
         for part in parts:
-            may &= self.has_licences(part) and self.is_within_limits(part)
+            may &= self.has_licences(part) and self.is_within_limits(part) and self.may_still_start(part, now_s)
             self.running.append(Stay(part, {}, 0.0, 0.0))
         self.running = before
         return may
 
     def start(self, parts: list[int], now_s: float) -> bool:
         """Let all parts start, each beside those before it, or none."""
-        before = list(self.running)
+        before, places = list(self.running), []
         for part in parts:
             chosen = self.choice(part, now_s, now_s, True)
             if chosen is None:
-                self.running = before
-                return False
+                break
             self.running.append(Stay(part, chosen, now_s, now_s + self.planned_s[part]))
-        self.done |= {stay.job: stay for stay in self.running[len(before) :]}
+            places.append(chosen)
+        self.running = before
+        if len(places) < len(parts):
+            return False
+        for part, chosen in zip(parts, places, strict=True):
+            self.enter(part, chosen, now_s)
         return True
+
+    def waits(self, job: int) -> bool:
+        """Whether a job does not come when it arrives."""
+        conditions = self.world.jobs.conditions
+        if conditions is None:
+            return False
+        begins = conditions.begin_s is not None and conditions.begin_s[job] > self.world.jobs.work.arrival_s[job]
+        return bool(begins or job in conditions.job)
 
     def ready_of(self, job: int) -> float:
         """When a job is ready as far as is known now, by all that has started and ended; infinite before."""
@@ -335,9 +465,13 @@ class SiteTwin:
         """When a job did what others wait for; infinite where it has not."""
         conditions, end_s = self.world.jobs.conditions, self.ended.get(job, math.inf)
         assert conditions is not None
-        is_bad = job in self.killed or (conditions.failed is not None and bool(conditions.failed[job]))
+        is_bad = (
+            job in self.killed
+            or job in self.cancelled
+            or (conditions.failed is not None and bool(conditions.failed[job]))
+        )
         return {
-            Kind.STARTED: self.done[job].start_s if job in self.done else math.inf,
+            Kind.STARTED: self.began_s.get(job, math.inf),
             Kind.ENDED: end_s,
             Kind.ENDED_WELL: math.inf if is_bad else end_s,
             Kind.ENDED_BADLY: end_s if is_bad else math.inf,
@@ -346,7 +480,7 @@ class SiteTwin:
     def map_greedily(self, now_s: float, worth: Callable[[int, float], float]) -> None:
         """Repeatedly, the job of the highest tier that is worth most where it starts first: now, or held ahead."""
         self.held, left, tiers = [], set(self.waiting), self.site.tier
-        while left := {job for job in left if self.may_run([job])}:
+        while left := {job for job in left if self.may_run([job], now_s)}:
             start_s = {
                 job: self.earliest(job, now_s)[0] if self.choice(job, now_s, now_s, True) is None else now_s
                 for job in left
@@ -368,26 +502,40 @@ class SiteTwin:
 
     def run(self) -> dict[int, Stay]:
         """Where and when each job starts."""
-        fits = self.demands.can_start(self.site)
-        coming = {
-            self.parts_of(job)[0] for job in range(self.world.n_jobs) if all(fits[part] for part in self.parts_of(job))
-        }
-        pass_s = math.inf
-        while coming or self.running or pass_s < math.inf:
+        fits, came = self.demands.can_start(self.site), set()
+        self.coming = {job for job in range(self.world.n_jobs) if fits[job]}
+        pass_s, now_s = math.inf, -math.inf
+        while (
+            self.coming
+            or self.again
+            or self.running
+            or pass_s < math.inf
+            or (self.waiting and self.kept_instants(now_s))
+        ):
             ends = [stay.start_s + self.time_s[stay.job] for stay in self.running]
-            ready = {job: max(self.ready_of(part) for part in self.parts_of(job)) for job in coming}
-            now_s = min([*ready.values(), *ends, pass_s])
+            if not self.is_anew:
+                comes_s = [*map(self.ready_of, self.coming), *self.again.values()]
+                now_s = min([*comes_s, *ends, pass_s, *self.kept_instants(now_s)])
+            self.is_anew = False
             if now_s == math.inf:
                 break
             for stay, end_s in zip(list(self.running), ends, strict=True):
                 if end_s == now_s:
-                    self.running.remove(stay)
-                    self.ended[stay.job] = now_s
-            ready = {job: max(self.ready_of(part) for part in self.parts_of(job)) for job in coming}
-            for job in [job for job, at_s in ready.items() if at_s == now_s]:
-                self.ready_s[job] = now_s
-                self.waiting.append(job)
-                coming.remove(job)
+                    self.end(stay, now_s)
+            come = [*(job for job in self.coming if self.ready_of(job) == now_s), *self.again]
+            for job in sorted(come, key=lambda job: (job in self.again or self.waits(job), job)):
+                if self.again.pop(job, None) is not None:
+                    self.waiting.append(job)
+                    continue
+                self.coming.remove(job)
+                if not self.is_admitted(job):
+                    self.refused.add(job)
+                    continue
+                self.admitted.add(job)
+                came.add(job)
+                if came >= set(self.parts_of(job)):
+                    self.waiting.append(self.parts_of(job)[0])
+                    self.ready_s[self.parts_of(job)[0]] = now_s
             if self.worth is not None:
                 self.map_greedily(now_s, self.worth)
             elif self.passes is None:

@@ -114,13 +114,13 @@ def _one_stretch_at_a_time(case: JobCase) -> Iterator[str]:
 def _end_after_the_true_time(case: JobCase) -> Iterator[str]:
     """A job that was never interrupted takes its true time; one that is killed its limit, which is shorter."""
     rows, types = case.stretches, case.world.types
-    is_whole = ~np.isin(rows.job, case.allocation.pieces.job)
+    is_whole = ~np.isin(rows.job, case.allocation.pieces.job) & ~case.is_cancelled[rows.job]
     for fate, length_s, name in ((Fate.RAN, types.time_s, "time"), (Fate.KILLED, types.allowed_s, "limit")):
         some = rows.only((rows.fate == fate) & is_whole)
         due_s = some.start_s + length_s[some.option]
         wrong = np.abs(some.end_s - due_s) > _slack_s(due_s, length_s[some.option])
         yield from job_findings("end_s", some.job[wrong], some.end_s[wrong], due_s[wrong], f" (start plus {name})")
-    killed = rows.only(rows.fate == Fate.KILLED)
+    killed = rows.only((rows.fate == Fate.KILLED) & ~case.is_cancelled[rows.job])
     wrong = types.time_s[killed.option] <= types.allowed_s[killed.option]
     yield from job_findings("fate of a job within its limit", killed.job[wrong], "KILLED", "RAN")
 
@@ -143,6 +143,8 @@ def _slack_s(at_s: Floats, length_s: Floats) -> Floats:
 
 def _losses_need_a_failure(case: JobCase) -> Iterator[str]:
     rows, outages = case.stretches, case.world.outages
+    if case.world.site is not None:
+        return  # who is stopped there gives way
     lost = rows.only(rows.fate == LOST)
     fails = ~outages.is_planned
     failures = set(zip(outages.cluster[fails].tolist(), outages.start_s[fails].tolist(), strict=True))
@@ -207,7 +209,7 @@ def _overruns_are_handled(case: JobCase) -> Iterator[str]:
     kills = case.scheduler.overrun == "kill"
     wrong = (rows.fate == Fate.RAN) & over & kills
     yield from job_findings("fate of a job that runs past its limit", rows.job[wrong], "RAN", "KILLED")
-    wrong = (rows.fate == Fate.KILLED) & (not kills)
+    wrong = (rows.fate == Fate.KILLED) & (not kills) & ~case.is_cancelled[rows.job]
     yield from job_findings(f"fate with overrun {case.scheduler.overrun!r}", rows.job[wrong], "KILLED", "RAN")
 
 
@@ -247,6 +249,8 @@ def _drops_were_hopeless(case: JobCase) -> Iterator[str]:
     """
     assert case.scheduler is not None
     threshold, dropped = case.scheduler.dropping_threshold, case.ended(Fate.DROPPED)
+    if case.world.site is not None:
+        return  # it refuses jobs, and drops none
     if threshold <= 0:
         yield from job_findings("fate", dropped, "DROPPED", "any other, because the dropping threshold is 0")
         return

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from joulewise.check.jobs.case import JobCase, JobRule, job_findings
+from joulewise.check.jobs.giving import RULES_OF_GIVING_WAY
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
-from joulewise.model.site import ANY_NUMBER, Demands, Places, Site
+from joulewise.model.jobs import Fate
+from joulewise.model.site import ANY_NUMBER, LAST, Demands, Places, Site
 
 
 def _places_are_told(case: JobCase) -> Iterator[str]:
-    """Jobs that ran have places that exist and that they may use, each once, and no others have any."""
+    """Stretches of running have places that exist and that their jobs may use, each once, and nothing else has any."""
     site, _, places = _parts(case)
-    wrong = np.setdiff1d(np.flatnonzero(case.allocation.used), places.job)
+    last = places.stretch_of == LAST
+    wrong = np.setdiff1d(np.flatnonzero(case.allocation.used), places.job[last])
     yield from job_findings("places of a job that ran", wrong, "none", "where it ran")
-    wrong = np.setdiff1d(places.job, np.flatnonzero(case.allocation.used))
+    wrong = np.setdiff1d(np.arange(case.allocation.pieces.job.size), places.stretch_of[~last])
+    yield from job_findings("places of a stretch that was lost", case.allocation.pieces.job[wrong], "none", "some")
+    wrong = np.setdiff1d(places.job[last], np.flatnonzero(case.allocation.used))
     yield from job_findings("places of a job that did not run", wrong, "some", "none")
+    rows = ~_are_stretches(case) & ~last
+    yield from job_findings("places of a stretch", places.job[rows], "some", "none: it had no such stretch")
     rows = ~_are_rows(case)
     yield from job_findings("group of a piece", places.job[rows], places.group[rows], "one that its partition has")
     there = _are_rows(case)
     most = np.where(site.is_counted, 0, site.n_nodes)[np.where(there, places.group, 0)]
     rows = there & ~((places.node >= np.where(most > 0, 0, -1)) & (places.node < most))
     yield from job_findings("node of a piece", places.job[rows], places.node[rows], "a node of its group")
-    _, first = np.unique(np.stack((places.job, places.group, places.node)), axis=1, return_index=True)
+    columns = np.stack((places.job, places.group, places.node, places.stretch_of))
+    _, first = np.unique(columns, axis=1, return_index=True)
     again = np.setdiff1d(np.arange(places.job.size), first)
     yield from job_findings("node of a piece", places.job[again], places.node[again], "one that is told once")
 
@@ -39,13 +48,16 @@ def _jobs_have_what_they_ask(case: JobCase) -> Iterator[str]:
     most = np.where(site.is_counted[group], ANY_NUMBER, demands.most[kind])
     wrong = (pieces < 1) | (pieces > most)
     yield from job_findings("pieces on a node", job[wrong], pieces[wrong], "1 or more, as many as it may have there")
-    n = case.world.n_jobs
-    has, last = np.bincount(job, pieces * gives, n).astype(np.int64), np.zeros(n, np.int64)
-    np.maximum.at(last, job, gives)
-    used = np.flatnonzero(case.allocation.used)
-    needed = demands.units[demands.of_job[used]]
-    wrong = (has[used] < needed) | (has[used] - last[used] >= needed)
-    yield from job_findings("units", used[wrong], has[used][wrong], needed[wrong])
+    n, lost = case.world.n_jobs, case.allocation.pieces.job
+    stretch = np.where(places.stretch_of[rows] == LAST, job, n + places.stretch_of[rows])
+    has = np.bincount(stretch, pieces * gives, n + lost.size).astype(np.int64)
+    last = np.zeros(has.size, np.int64)
+    np.maximum.at(last, stretch, gives)
+    ran = np.concatenate((np.flatnonzero(case.allocation.used), n + np.arange(lost.size)))
+    of = np.concatenate((np.arange(n), lost))[ran]
+    needed = demands.units[demands.of_job[np.clip(of, 0, max(n - 1, 0))]]
+    wrong = (has[ran] < needed) | (has[ran] - last[ran] >= needed)
+    yield from job_findings("units", of[wrong], has[ran][wrong], needed[wrong])
 
 
 def _nodes_have_what_they_give(case: JobCase) -> Iterator[str]:
@@ -53,48 +65,127 @@ def _nodes_have_what_they_give(case: JobCase) -> Iterator[str]:
     site, demands, places = _parts(case)
     rows = np.flatnonzero(_are_rows(case))
     job, group, pieces = places.job[rows], places.group[rows], places.pieces[rows]
+    times = _times(case, rows)
     counted = site.is_counted
     first = np.concatenate(([0], np.cumsum(np.where(counted, 1, site.n_nodes))))
     place = first[group] + np.where(counted[group], 0, places.node[rows])
     for r, name in enumerate(site.resources):
         needs = demands.need[demands.of_job[job], group, r] * pieces
         has = site.capacity[group, r]
-        for at in _too_much(case, job, place, np.where(counted[group], 0, needs), has):
+        for at in _too_much(times, place, np.where(counted[group], 0, needs), has):
             node = f"node {places.node[rows[at]]} of group {site.groups[group[at]]}"
-            yield f"{node}: found more {name} in use at {_start(case, job[at])} than the {has[at]} that it has"
-    for at in _too_much(case, job, place, np.where(counted[group], pieces, 0), site.n_nodes[group]):
+            yield f"{node}: found more {name} in use at {times.start(at)} than the {has[at]} that it has"
+    for at in _too_much(times, place, np.where(counted[group], pieces, 0), site.n_nodes[group]):
         where, has = site.groups[group[at]], site.n_nodes[group[at]]
-        yield f"group {where}: found more nodes in use at {_start(case, job[at])} than the {has} that it has"
+        yield f"group {where}: found more nodes in use at {times.start(at)} than the {has} that it has"
 
 
 def _licences_suffice(case: JobCase) -> Iterator[str]:
     """At no instant are more licences in use than the site has."""
     site, demands, _ = _parts(case)
-    job = np.flatnonzero(case.allocation.used)
-    everywhere = np.zeros(job.size, np.int64)
+    runs = case.stretches
+    times = _Times(runs.start_s, runs.end_s)
+    everywhere = np.zeros(runs.job.size, np.int64)
     for i, name in enumerate(site.licences):
-        needs = demands.licences[demands.of_job[job], i]
-        for at in _too_much(case, job, everywhere, needs, np.full(job.size, site.n_licences[i])):
+        needs = demands.licences[demands.of_job[runs.job], i]
+        for at in _too_much(times, everywhere, needs, np.full(runs.job.size, site.n_licences[i])):
             has = site.n_licences[i]
-            yield f"licence {name}: found more in use at {_start(case, job[at])} than the {has} that there are"
+            yield f"licence {name}: found more in use at {times.start(at)} than the {has} that there are"
 
 
 def _limits_are_kept(case: JobCase) -> Iterator[str]:
     """At no instant have the running jobs of a holder more together than it may have."""
     _, demands, _ = _parts(case)
-    limits = demands.limits
-    used = np.flatnonzero(case.allocation.used)
-    row, slot = np.nonzero(limits.holders[used] >= 0)
-    job, holder = used[row], limits.holders[used][row, slot]
+    limits, runs = demands.limits, case.stretches
+    row, slot = np.nonzero(limits.holders[runs.job] >= 0)
+    job, holder = runs.job[row], limits.holders[runs.job][row, slot]
+    times = _Times(runs.start_s[row], runs.end_s[row])
     for w, name in enumerate(limits.what):
         uses, has = limits.uses[demands.of_job[job], w], limits.most[holder, w]
-        for at in _too_much(case, job, holder, uses, has):
+        for at in _too_much(times, holder, uses, has):
             who = limits.names[holder[at]]
-            yield f"limit of {who}: found more {name} in use at {_start(case, job[at])} than the {has[at]} allowed"
+            yield f"limit of {who}: found more {name} in use at {times.start(at)} than the {has[at]} allowed"
 
 
-def _start(case: JobCase, job: int) -> str:
-    return f"{float(case.allocation.start_s[job])!r} s"
+def _refused_are_those_beyond_a_limit(case: JobCase) -> Iterator[str]:
+    """Of no holder more jobs wait and run than may, and jobs are refused only where one holder has as many."""
+    limits, allocation = _parts(case)[1].admitted, case.allocation
+    fate = allocation.fate
+    is_refused = fate == Fate.DROPPED
+    came = (
+        np.isfinite(allocation.ready_s) & (allocation.ready_s <= case.world.jobs.work.end_s) & (fate != Fate.IMPOSSIBLE)
+    )
+    gone_s = np.where(allocation.used, allocation.end_s, np.inf)
+    is_due = np.zeros(fate.size, np.bool_)
+    for holder, name in enumerate(limits.names):
+        mine = (limits.holders == holder).any(axis=1) & came
+        there, asked = np.flatnonzero(mine & ~is_refused), np.flatnonzero(mine)
+        n_come, n_gone = (np.sort(at_s[there]) for at_s in (allocation.ready_s, gone_s))
+        at_s = allocation.ready_s[asked]
+        n_there = np.searchsorted(n_come, at_s, "right") - np.searchsorted(n_gone, at_s, "right")
+        most = int(limits.most[holder, 0])
+        is_due[asked] |= n_there >= most
+        for at in asked[(n_there > most) & ~is_refused[asked]][:1].tolist():
+            when = float(allocation.ready_s[at])
+            yield f"submissions of {name}: found more jobs at {when!r} s than the {most} that may wait and run"
+    wrong = np.flatnonzero(is_refused & ~is_due)
+    yield from job_findings("fate of a job that no limit refuses", wrong, "DROPPED", "any other")
+
+
+def _what_is_kept_is_kept(case: JobCase) -> Iterator[str]:
+    """Jobs for which nodes are kept run on these alone, and others only if they end before, as planned, or start after.
+
+    Both hold of plans: a job that outlives its own may go on.
+    """
+    site, demands, places = _parts(case)
+    kept, rows = site.kept, np.flatnonzero(_are_rows(case))
+    job, start_s = places.job[rows], _times(case, rows).start_s
+    own = demands.kept_of[demands.of_job[job]]
+    until_s = start_s + case.planned_s[_options(case, rows)] if rows.size else start_s
+    width = int(site.n_nodes.max(initial=0)) + 1
+    node, kept_node = (part.group * np.int64(width) + part.node for part in (places, kept))
+    has_own = np.zeros(rows.size, np.bool_)
+    for of, name in enumerate(kept.names):
+        there = np.isin(node[rows], kept_node[kept.of == of])
+        begin_s, end_s = kept.start_s[of], kept.end_s[of]
+        has_own |= there & (own == of) & (begin_s <= start_s) & (until_s <= end_s)
+        wrong = there & (own != of) & (start_s < end_s) & (begin_s < until_s)
+        yield from job_findings(f"start_s on a node of {name}", job[wrong], start_s[wrong], "one of jobs that may")
+    wrong = (own >= 0) & ~has_own
+    yield from job_findings("place of a job for which nodes are kept", job[wrong], "another", "one of these, in time")
+
+
+class _Times(NamedTuple):
+    """From when to when each row counts."""
+
+    start_s: Floats
+    end_s: Floats
+
+    def start(self, row: int) -> str:
+        return f"{float(self.start_s[row])!r} s"
+
+
+def _times(case: JobCase, rows: Counts) -> _Times:
+    """When jobs ran at these places."""
+    places, allocation = _parts(case)[2], case.allocation
+    job, stretch, lost = places.job[rows], places.stretch_of[rows], allocation.pieces
+    if not lost.job.size:
+        return _Times(allocation.start_s[job], allocation.end_s[job])
+    is_last = stretch == LAST
+    return _Times(
+        np.where(is_last, allocation.start_s[job], lost.start_s[stretch]),
+        np.where(is_last, allocation.end_s[job], lost.end_s[stretch]),
+    )
+
+
+def _options(case: JobCase, rows: Counts) -> Ints:
+    """By which options jobs ran at these places."""
+    places, allocation = _parts(case)[2], case.allocation
+    option = allocation.option[places.job[rows]]
+    if allocation.pieces.job.size:
+        stretch = places.stretch_of[rows]
+        option = np.where(stretch == LAST, option, allocation.pieces.option[stretch])
+    return np.asarray(np.clip(option, 0, max(case.world.types.n_options - 1, 0)))
 
 
 def _parts(case: JobCase) -> tuple[Site, Demands, Places]:
@@ -112,19 +203,31 @@ def _are_rows(case: JobCase) -> Bools:
     kind = demands.of_job[np.where(named, places.job, 0)]
     group = np.where(named, places.group, 0)
     may = (demands.gives[kind, group] > 0) & site.in_partition[demands.partition[kind], group]
-    return np.asarray(named & may & case.allocation.used[np.where(named, places.job, 0)])
+    return np.asarray(named & may & _are_stretches(case))
 
 
-def _too_much(case: JobCase, job: Counts | Ints, place: Counts | Ints, needs: Counts, has: Counts) -> Iterator[int]:
+def _are_stretches(case: JobCase) -> Bools:
+    """Which pieces are of the last stretch of a job that ran, or of one that it had before."""
+    places, lost = _parts(case)[2], case.allocation.pieces
+    stretch, is_job = places.stretch_of, (places.job >= 0) & (places.job < case.world.n_jobs)
+    job = np.where(is_job, places.job, 0)
+    found = is_job & (stretch == LAST) & case.allocation.used[job]
+    if lost.job.size:
+        before = (stretch >= 0) & (stretch < lost.job.size)
+        of = np.where(before, stretch, 0)
+        found |= before & (lost.job[of] == places.job) & np.isfinite(lost.start_s[of]) & np.isfinite(lost.end_s[of])
+    return np.asarray(found)
+
+
+def _too_much(times: _Times, place: Counts | Ints, needs: Counts, has: Counts) -> Iterator[int]:
     """The first row at each place from whose start on more is in use there than there is; ends come before starts."""
-    start_s: Floats = case.allocation.start_s[job]
-    end_s: Floats = case.allocation.end_s[job]
-    at_s, change = np.concatenate((end_s, start_s)), np.concatenate((-needs, needs))
-    is_start = np.arange(at_s.size) >= job.size
+    n = times.start_s.size
+    at_s, change = np.concatenate((times.end_s, times.start_s)), np.concatenate((-needs, needs))
+    is_start = np.arange(at_s.size) >= n
     where = np.concatenate((place, place))
     order = np.lexsort((is_start, at_s, where))
     used = np.cumsum(change[order])
-    row = order % max(job.size, 1)
+    row = order % max(n, 1)
     over = np.flatnonzero((used > has[row]) & is_start[order])
     _, first = np.unique(where[order][over], return_index=True)
     yield from row[over[first]].tolist()
@@ -136,5 +239,8 @@ SITE_RULES: tuple[JobRule, ...] = (
     _nodes_have_what_they_give,
     _licences_suffice,
     _limits_are_kept,
+    _what_is_kept_is_kept,
+    _refused_are_those_beyond_a_limit,
+    *RULES_OF_GIVING_WAY,
 )
 """What holds on a site; each rule supposes that the allocation tells places."""

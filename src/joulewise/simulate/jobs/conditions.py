@@ -30,6 +30,7 @@ def conditions_of(world: JobWorld, scheduler: Scheduler, fits: Bools) -> layout.
         _not_before_s(world.jobs),
         _is_bad(world, scheduler, told),
         ~fits,
+        np.zeros(n, np.bool_),
         part_of,
         first_part,
         part,

@@ -12,33 +12,40 @@ import numpy as np
 
 from joulewise.errors import Problem
 from joulewise.kernels.heap import empty_heap
+from joulewise.kernels.jobs.sites import layout
 from joulewise.kernels.jobs.sites.events import run_site
 from joulewise.kernels.jobs.sites.layout import (
     NOWHERE,
     Asks,
     Choice,
     Coming,
+    Giving,
     Greed,
     Ground,
     Held,
+    Kept,
     Limits,
+    Lost,
     Outlook,
     Partitions,
-    Pieces,
     Planned,
     Ranked,
     Rooms,
+    SiteFates,
     SiteRules,
     SiteRun,
     Timed,
     Tried,
     Waiting,
 )
+from joulewise.model import site as model
 from joulewise.model.arrays import Bools, Counts
 from joulewise.model.conditions import NO_JOB
-from joulewise.model.jobs import Fate, JobAllocation, JobWorld
+from joulewise.model.jobs import Fate, JobAllocation, JobWorld, Pieces
+from joulewise.model.kept import FOR_ALL
 from joulewise.model.passes import Passes
-from joulewise.model.site import ANY_NUMBER, Demands, Places, Site
+from joulewise.model.preemption import Preemption
+from joulewise.model.site import ANY_NUMBER, LAST, Demands, Places, Site
 from joulewise.policies.jobs.compile import compiled_objective, compiled_order
 from joulewise.policies.jobs.layout import job_facts
 from joulewise.policies.jobs.orders import BY_ARRIVAL, UTILITY
@@ -72,13 +79,20 @@ def run_on_site(world: JobWorld, scheduler: Scheduler) -> Sited:
     """Let a scheduler work through the jobs of a site, until its window ends or all are done."""
     assert world.site is not None
     assert world.jobs.demands is not None
-    state = _new_run(world, world.site, world.jobs.demands, scheduler)
+    demands = world.jobs.demands
     priority = compiled_order(_order(world, scheduler))
-    _run_site(state, priority, _BEFORE_ALL_S)  # compiles, or loads what was compiled
-    began = time.perf_counter()
-    n_events = int(_run_site(state, priority, world.jobs.work.end_s))
-    mapping_s = time.perf_counter() - began
-    return Sited(_allocation(world, world.site, state, scheduler), n_events, mapping_s)
+    n_lost = world.n_jobs if demands.giving.stops.any() else 0
+    while True:
+        state = _new_run(world, world.site, demands, scheduler)
+        fates = _fates(state, demands, n_lost)
+        _run_site(state, fates, priority, _BEFORE_ALL_S)  # compiles, or loads what was compiled
+        began = time.perf_counter()
+        n_events = int(_run_site(state, fates, priority, world.jobs.work.end_s))
+        mapping_s = time.perf_counter() - began
+        if not fates.lost.is_full[0]:
+            break
+        n_lost *= 2
+    return Sited(_allocation(world, world.site, state, fates, scheduler), n_events, mapping_s)
 
 
 def _order(world: JobWorld, scheduler: Scheduler) -> JobOrder:
@@ -111,10 +125,14 @@ def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
     yield from share_misfits(world, scheduler)
     yield from _pass_misfits(world, scheduler)
     yield from condition_misfits(world, scheduler)
+    if policy.rule == "greedy" and world.jobs.demands is not None and world.jobs.demands.giving.stops.any():
+        found, allowed = f"found {policy.name!r}, and jobs that give way", "they do so to others by orders alone"
+        yield Problem("scheduler.policy", found, allowed, 'use "multifactor", or take preempts from the [[qos]]')
     if world.supply.is_limited:
         yield Problem("supply", "found a limit of energy or power", kept)
     if world.outages.n_outages:
-        yield Problem("system", "found outages or failures", kept)
+        advice = "planned ones can be reservations for nobody in the file of the site: [[reservation]]"
+        yield Problem("system", "found outages or failures", kept, advice)
     if world.jobs.demands is not None and world.site is not None:
         n_pieces = int(_most_pieces(world.site, world.jobs.demands).sum())
         if n_pieces > MOST_PIECES:
@@ -140,15 +158,15 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
     ground = _ground(site)
     n, n_places, n_resources = world.n_jobs, ground.group.size, ground.free.shape[1]
     most_pieces, n_ahead = _most_pieces(site, demands), _n_ahead(scheduler)
-    n_held = int(min(most_pieces.sum(), n_ahead * len(site.partitions) * largest_sum(world, most_pieces)))
+    n_queues = len(site.partitions) + len(site.kept.names)
+    n_held = int(min(most_pieces.sum(), n_ahead * n_queues * largest_sum(world, most_pieces)))
     first = np.concatenate(([0], np.cumsum(most_pieces)))
-    limits = demands.limits
     n_rows = min(demands.n_classes, _MOST_ROWS)
     n_pieces, by_class = int(first[-1]), np.zeros(demands.n_classes, np.int64)
     return SiteRun(
         ground,
         _asks(site, demands),
-        Limits(limits.most.copy(), np.zeros_like(limits.most), limits.uses.copy(), limits.holders.astype(np.int64)),
+        _limits(demands.limits),
         _coming(world, scheduler),
         _ranked(world, site, demands, scheduler),
         _rules(site, scheduler, n_ahead),
@@ -157,7 +175,7 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
         _no_times(n),
         later_of(world, _fits(world)),
         Planned(_zero(), _zero(), _zero(), np.empty(n), _ints(n)),
-        Pieces(
+        layout.Pieces(
             first, np.zeros(n, np.int64), _ints(n_pieces), _ints(n_pieces), _ints(n_pieces), _ints(n_pieces),
             _ints(n_pieces), np.full(n_places, NOWHERE),
         ),
@@ -180,10 +198,12 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
         Waiting(_zero(), _ints(n), np.zeros(n), np.full(n, np.inf), _zero(), _ints(n)),
         Tried(_zero(), _zero() + 1, by_class - 1, by_class, np.zeros(demands.n_classes)),
         Partitions(
-            np.zeros(len(site.partitions), np.int64), np.zeros(len(site.partitions), np.bool_),
-            site.in_partition.copy(), np.zeros(site.n_groups, np.bool_),
+            np.zeros(n_queues, np.int64), np.zeros(n_queues, np.bool_),
+            np.concatenate((site.in_partition, np.zeros((len(site.kept.names), site.n_groups), np.bool_))),
+            np.zeros(site.n_groups, np.bool_),
         ),
         conditions_of(world, scheduler, _fits(world)),
+        _kept(site, demands, ground),
         np.full(n, np.nan),
     )  # fmt: skip
 
@@ -212,8 +232,60 @@ def _ground(site: Site) -> Ground:
     )
 
 
+def _giving(preemption: Preemption, coming: Coming) -> Giving:
+    """Who gives way to whom; nobody has yet."""
+    n = coming.time_s.size
+    return Giving(
+        preemption.of_job.astype(np.int64), preemption.stops.copy(), preemption.priority.copy(),
+        preemption.grace_s.copy(), preemption.cancels.copy(), float(preemption.exempt_s), coming.time_s.copy(),
+        coming.planned_s.copy(), np.zeros(n, np.bool_), np.zeros(n, np.bool_), np.zeros(n, np.bool_),
+        np.full(n, -np.inf), np.zeros(1, np.bool_), np.zeros(n, np.bool_), _ints(n),
+    )  # fmt: skip
+
+
+def _nothing_lost(n: int, n_rows: int) -> Lost:
+    """Room for so many stretches that are lost, with so many pieces in all."""
+    return Lost(
+        _zero(), _ints(n), np.empty(n), np.empty(n), _zero(), _ints(n_rows), _ints(n_rows), _ints(n_rows),
+        np.zeros(1, np.bool_),
+    )  # fmt: skip
+
+
+def _limits(limits: model.Limits) -> Limits:
+    """Limits of which nothing is used."""
+    return Limits(limits.most.copy(), np.zeros_like(limits.most), limits.uses.copy(), limits.holders.astype(np.int64))
+
+
+def _fates(run: SiteRun, demands: Demands, n_lost: int) -> SiteFates:
+    """Nothing has become of any job; with room for so many stretches that are lost."""
+    n, n_pieces = run.start_s.size, run.pieces.job.size
+    return SiteFates(
+        _limits(demands.admitted),
+        np.zeros(n, np.bool_),
+        _giving(demands.giving, run.coming),
+        _nothing_lost(n_lost, n_lost // max(n, 1) * n_pieces),
+    )
+
+
+def _kept(site: Site, demands: Demands, ground: Ground) -> Kept:
+    """What is kept for some jobs, by place and by time."""
+    kept, n_places = site.kept, ground.group.size
+    place = ground.first[kept.group] + kept.node
+    by_place = np.argsort(place, kind="stable")
+    first = np.concatenate(([0], np.cumsum(np.bincount(place, minlength=n_places))))
+    at_s = np.concatenate((kept.start_s[kept.of], kept.end_s[kept.of]))
+    by_time = np.argsort(at_s, kind="stable")
+    return Kept(
+        first, kept.of[by_place].astype(np.int64), demands.kept_of.astype(np.int64), kept.start_s.copy(),
+        kept.end_s.copy(), at_s[by_time], np.concatenate((place, place))[by_time], _zero(),
+    )  # fmt: skip
+
+
 def _asks(site: Site, demands: Demands) -> Asks:
-    """What classes ask for; of a counted group a piece is one of its nodes."""
+    """What classes ask for; of a counted group a piece is one of its nodes.
+
+    Jobs for which nodes are kept queue for these alone.
+    """
     counted = site.is_counted
     need = demands.need.copy()
     need[:, counted] = 0
@@ -222,7 +294,9 @@ def _asks(site: Site, demands: Demands) -> Asks:
     gives, most = np.where(may, demands.gives, 0), np.where(counted, ANY_NUMBER, demands.most[:, None])
     return Asks(
         demands.of_job.astype(np.int64),
-        demands.partition.astype(np.int64),
+        np.where(demands.kept_of == FOR_ALL, demands.partition, len(site.partitions) + demands.kept_of).astype(
+            np.int64
+        ),
         demands.units.copy(),
         most,
         need,
@@ -321,25 +395,41 @@ def _ints(n: int) -> Counts:
     return np.empty(n, np.int64)
 
 
-def _allocation(world: JobWorld, site: Site, state: SiteRun, scheduler: Scheduler) -> JobAllocation:
+def _allocation(world: JobWorld, site: Site, state: SiteRun, fates: SiteFates, scheduler: Scheduler) -> JobAllocation:
     """What was decided."""
     n, start_s, fits = world.n_jobs, state.start_s, _fits(world)
-    ran = np.isfinite(start_s)
+    ran, is_cancelled = np.isfinite(start_s), fates.giving.is_cancelled
     option, fate = np.full(n, NO_JOB, np.int32), np.full(n, Fate.WAITING, np.int8)
     option[ran] = world.types.first[world.jobs.work.task_type[ran]]
     fate[ran] = np.where(job_arrays.killed(world, scheduler)[option[ran]], Fate.KILLED, Fate.RAN)
+    fate[is_cancelled] = Fate.KILLED
     fate[~fits] = Fate.IMPOSSIBLE
+    fate[fates.is_refused] = Fate.DROPPED
     end_s = start_s + state.coming.time_s
-    ready_s = ready_times(world, start_s, end_s, fate == Fate.KILLED)
-    return JobAllocation(option, start_s, end_s, ready_s, fate, places=_places(site, state))
+    lost = fates.lost
+    n_lost = int(lost.n[0])
+    job = lost.job[:n_lost].astype(np.int32)
+    choice = world.types.first[world.jobs.work.task_type[job]].astype(np.int32)
+    pieces = Pieces(
+        job, choice, lost.start_s[:n_lost].copy(), lost.end_s[:n_lost].copy(), np.ones(n_lost, np.bool_)
+    )  # fmt: skip
+    first_s = start_s.copy()
+    np.fmin.at(first_s, job, pieces.start_s)
+    ready_s = ready_times(world, first_s, end_s, fate == Fate.KILLED)
+    return JobAllocation(option, start_s, end_s, ready_s, fate, pieces, _places(site, state, lost))
 
 
-def _places(site: Site, state: SiteRun) -> Places:
-    """Where jobs ran."""
+def _places(site: Site, state: SiteRun, lost: Lost) -> Places:
+    """Where jobs ran: in their last stretches, and before in those that were lost."""
     pieces = state.pieces
     job = np.repeat(np.arange(pieces.n.size), pieces.n)
     row = pieces.first[:-1][job] + (np.arange(job.size) - np.repeat(np.cumsum(pieces.n) - pieces.n, pieces.n))
-    place = pieces.place[row]
+    before = slice(int(lost.n_rows[0]))
+    stretch = np.concatenate((np.full(job.size, LAST), lost.stretch[before]))
+    job = np.concatenate((job, lost.job[lost.stretch[before]]))
+    place = np.concatenate((pieces.place[row], lost.place[before]))
+    n_pieces = np.concatenate((pieces.n_pieces[row], lost.n_pieces[before]))
     group = state.ground.group[place]
     node = np.where(site.is_counted[group], NOWHERE, place - state.ground.first[group])
-    return Places(job.astype(np.int32), group.astype(np.int32), node.astype(np.int32), pieces.n_pieces[row])
+    columns = (job.astype(np.int32), group.astype(np.int32), node.astype(np.int32), n_pieces)
+    return Places(*columns, stretch if lost.n[0] else None)

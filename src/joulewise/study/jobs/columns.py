@@ -81,7 +81,10 @@ JOB_COLUMNS = (
         "jobs_running", "jobs", "those of jobs_ran that were running when the counted window ended",
         heading="jobs running at the end",
     ),
-    metric("jobs_dropped", "jobs", "jobs that arrived in the counted window and were dropped"),
+    metric(
+        "jobs_dropped", "jobs",
+        "jobs that arrived in the counted window and were dropped, or refused by a site that limits submissions",
+    ),
     metric("jobs_killed", "jobs", "jobs that arrived in it and were killed at the end of the time they asked for"),
     metric(
         "jobs_waiting", "jobs",
@@ -95,7 +98,9 @@ JOB_COLUMNS = (
     ),
     metric("runs_preempted", "runs", "stretches of running in it that ended because another job took the nodes"),
     metric(
-        "runs_lost", "runs", "stretches of running in it that ended because a node failed",
+        "runs_lost", "runs",
+        "stretches of running in it that ended because a node failed, or because a job of a site gave way and runs "
+        "again from its start",
         heading="runs lost to outages",
     ),
     metric(
@@ -195,7 +200,8 @@ JOB_COLUMNS = (
     Column(JOBS, "ready_s", "s", "instant at which it could have started; null if the job before it never ended"),
     label(
         JOBS, "fate",
-        "ran, killed (at the end of the time it asked for), dropped, waiting (never started, or suspended or lost and "
+        "ran, killed (at the end of the time it asked for, or cancelled by a site for another), dropped (or refused by "
+        "a site), waiting (never started, or suspended or lost and "
         "not resumed) or impossible (fits nowhere)",
     ),
     Column(JOBS, "option", "", "number of the option it had, in the list of all types; null if it had no nodes"),
@@ -255,13 +261,21 @@ JOB_COLUMNS = (
     Column(PIECES, "nodes", "nodes", "number of its nodes"),
     Column(PIECES, "start_s", "s", "instant at which the stretch started"),
     Column(PIECES, "end_s", "s", "instant at which it was cut or lost"),
-    flag(PIECES, "is_lost", "true if a node failed, false if another job took the nodes"),
+    flag(
+        PIECES, "is_lost",
+        "true if a node failed, or the job runs again from its start; false if another job took the nodes",
+    ),
     Column(PLACES, "job", "", "number of the job; the file is there only on a site whose nodes jobs share"),
     label(PLACES, "job_id", "what the log calls it, where there is a log", is_optional=True),
     label(PLACES, "partition", "partition in which it ran"),
     label(PLACES, "group", "group of nodes"),
     Column(PLACES, "node", "", "number of the node in its group, from 0; null where nodes are only counted"),
     Column(PLACES, "pieces", "", "pieces of the job that run there; of nodes that are only counted, how many nodes"),
+    Column(
+        PLACES, "stretch", "",
+        "which row of the table pieces that was, from 0; null for the last stretch of a job; only where some gave way",
+        is_optional=True,
+    ),
     label(LOGGED, "by", "what jobs are taken together by: all, size, partition, queue or user; the file is "
           "there only if the log tells waits, and not of its resamples"),
     label(LOGGED, "name", "which jobs: a range of processors, or a name; empty for all, null where it is not known"),

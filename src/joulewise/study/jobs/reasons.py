@@ -343,7 +343,7 @@ def _replayed(world: JobWorld, allocation: JobAllocation) -> _Side:
     else:
         demands, job, group = _demands(world), places.job, places.group
         taken = _of_a_piece(world.site, demands)[demands.of_job[job], group] * places.pieces[:, None]
-        nodes = _Uses(group, allocation.start_s[job], allocation.end_s[job], taken)
+        nodes = _Uses(group, *allocation.times_of_places, taken)
     return _Side(allocation.ready_s, until_s, runs.job, runs.start_s, runs.end_s, nodes)
 
 

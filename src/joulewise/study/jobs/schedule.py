@@ -74,7 +74,7 @@ _JUDGE_S = 2e-5
 """What it takes to judge a job."""
 _INTERVAL_S = 60.0
 _LOG, _CAPS = "workload.trace", "supply.power_cap_by_hour"
-_RULES = "workload.rules"
+_RULES, _SITE = "workload.rules", "system.site"
 _OF_LOGS = (
     "A log tells nothing of utility, so it is shown only where the study gives rules for it. Powers that are not "
     "logged come from rules as well (`joulewise list rules`). Waits and slowdowns are of the jobs themselves."
@@ -237,6 +237,10 @@ class JobsKind(Kind):
         if most := _most(runs, "jobs_impossible"):
             fit, start = noun(most, "fits", "fit"), noun(most, "starts", "start")
             yield f"Up to {count(most, 'job')} of a run {fit} on no cluster, and never {start}."
+        sited = runs.drop_nulls(_SITE) if _SITE in runs.columns else runs.clear()
+        if most := _most(sited, "jobs_dropped"):
+            had = noun(most, "was", "were")
+            yield f"Up to {count(most, 'job')} of a run {had} refused: a limit on jobs that wait or run was reached."
         capped = runs.drop_nulls(_CAPS) if _CAPS in runs.columns else runs.clear()
         if most := _most(capped, "jobs_waiting"):
             yield (

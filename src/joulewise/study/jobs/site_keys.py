@@ -24,14 +24,22 @@ def site_keys() -> list[Entry]:
 
 
 def _slurm_keys() -> list[Entry]:
-    from joulewise.worlds.jobs.sites.slurm_settings import OF_PASSES, SETTINGS
+    from joulewise.worlds.jobs.sites.slurm_settings import OF_PASSES, OF_PREEMPTION, SETTINGS
     from joulewise.worlds.jobs.sites.written import KINDS
 
     entries = []
     for name, setting in SETTINGS.items():
         kind = KINDS[setting.kind]
         default = "" if setting.usual is None else kind.write(setting.usual)
-        used = "no" if setting.usual is None else 'with passes = "slurm"' if name in OF_PASSES else "by multifactor"
+        used = (
+            "where qualities of service preempt others"
+            if name in OF_PREEMPTION
+            else "no"
+            if setting.usual is None
+            else 'with passes = "slurm"'
+            if name in OF_PASSES
+            else "by multifactor"
+        )
         entries.append(_entry("[slurm]", name, setting.meaning, kind.said, default, {"replayed": used}))
     return entries
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from joulewise.model.jobs import NO_PIECES, Fate, JobAllocation, Pieces
-from joulewise.model.site import Places
+from joulewise.model.site import LAST, Places
 from joulewise.study.jobs.agreement import agreement, waits
 from joulewise.study.jobs.names import names_of
 from joulewise.study.jobs.worlds import Scene
@@ -144,7 +144,7 @@ def places(scene: Scene, places: Places, site: Site) -> pl.DataFrame:
 
     demands = scene.world.jobs.demands
     assert demands is not None
-    node = pl.Series(places.node)
+    node, stretch = pl.Series(places.node), pl.Series(places.stretch_of)
     return pl.DataFrame(
         {
             "job": places.job,
@@ -153,6 +153,7 @@ def places(scene: Scene, places: Places, site: Site) -> pl.DataFrame:
             "group": names_of(site.groups, places.group),
             "node": node.set(node < 0, None),
             "pieces": places.pieces,
+            **({} if places.stretch is None else {"stretch": stretch.set(stretch < 0, None)}),
         }
     )
 
@@ -184,7 +185,9 @@ def _places_of(site: Site | None, tables: Tables) -> Places | None:
         return Places(none, none, none, none.astype(np.int64))
     groups = {name: code for code, name in enumerate(site.groups)}
     group = told["group"].cast(str).replace_strict(groups, default=-1).to_numpy()
-    return Places(told["job"].to_numpy(), group, told["node"].fill_null(-1).to_numpy(), told["pieces"].to_numpy())
+    node, stretch = told["node"].fill_null(-1).to_numpy(), told.get_column("stretch", default=None)
+    before = None if stretch is None else stretch.fill_null(LAST).to_numpy()
+    return Places(told["job"].to_numpy(), group, node, told["pieces"].to_numpy(), before)
 
 
 def use(world: JobWorld, allocation: JobAllocation) -> pl.DataFrame:

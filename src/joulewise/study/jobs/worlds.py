@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from joulewise.errors import Problem, raise_if_any
@@ -53,6 +54,8 @@ def build_scene(parts: WorldParts, made: Any, draw: Draw) -> Scene:
     raise_if_any(_limit_problems(supply, found))
     until_s = last_failure_s(jobs.work.end_s, float(jobs.work.arrival_s[-1]))
     asked, site = parts.system.parameters, trace.site if trace else None
+    if trace and site and lead_s:
+        site = replace(site, kept=site.kept.later(lead_s))
     outages = node_outages(asked, found.clusters, until_s, draw.seed, draw.trial, draw.folder, clock)
     return Scene(JobWorld(found.clusters, found.types, jobs, supply, outages, site), found.traits, trace, clock)
 

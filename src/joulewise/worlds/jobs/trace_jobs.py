@@ -113,8 +113,8 @@ NOT_REPLAYED = {
 }
 """What a log tells of jobs and clusters of a study lack: by key which jobs, what they are, and what becomes of them."""
 
-ASKED_OF_NODES = ("asks for GPUs", "asks for memory", "asks for licences", "asks for features")
-"""Those of them that a site has."""
+TOLD_OF_SITES = ("asks for GPUs", "asks for memory", "asks for licences", "asks for features", "in a reservation")
+"""Those of them that a site may have, and of which it tells what it lacks."""
 
 
 class TraceFinding(NamedTuple):
@@ -187,14 +187,19 @@ def findings_of_reading(table: TraceTable) -> list[TraceFinding]:
     return findings
 
 
-def jobs_to_replay(table: TraceTable, p: TraceConventions) -> tuple[TraceJobs | None, list[TraceFinding]]:
-    """The jobs that can be replayed, None if there are none, and what was missing or odd in the others."""
+def jobs_to_replay(
+    table: TraceTable, p: TraceConventions, usual_s: pl.Expr | None = None
+) -> tuple[TraceJobs | None, list[TraceFinding]]:
+    """The jobs that can be replayed, None if there are none, and what was missing or odd in the others.
+
+    Where a site gives jobs a time limit if they ask for none, that is `usual_s`.
+    """
     findings = list[TraceFinding]()
     arrivals = _with_arrival(table.jobs, p, findings)
     log = _in_span(arrivals, p)
     log = _with_run_time(log, p, findings)
     log = _with_processors(log, processors_of(table.about, p), findings)
-    log = _with_request(log, p, findings)
+    log = _with_request(log if usual_s is None else _with_usual_time(log, usual_s, p, findings), p, findings)
     if log.is_empty():
         return None, findings
     submit_s = log["submit_s"].to_numpy().astype(np.float64)
@@ -352,6 +357,19 @@ def _with_processors(log: pl.DataFrame, processors: Processors, findings: list[T
           f"replayed with the {processors} ones")  # fmt: skip
     needed = log.with_columns(needed=pl.coalesce(wanted, other))
     return needed.filter(pl.col("needed").is_not_null()) if n_none else needed
+
+
+def _with_usual_time(
+    log: pl.DataFrame, usual_s: pl.Expr, p: TraceConventions, findings: list[TraceFinding]
+) -> pl.DataFrame:
+    """What a site gives jobs that ask for no time; those that ran for longer must have asked for some."""
+    if p.no_request == "drop":
+        return log
+    gets_it = (pl.col("requested_s").fill_null(0) <= 0) & (usual_s >= pl.col("run_s"))
+    usual = pl.when(gets_it).then(usual_s).otherwise("requested_s")
+    n, done = log.select(gets_it.sum()).item(), "given default_time of their partition, or max_time"
+    _note(findings, "usual time", n, "jobs without a requested time that ran no longer than that", done, "guessed")
+    return log.with_columns(requested_s=usual)
 
 
 def _with_request(log: pl.DataFrame, p: TraceConventions, findings: list[TraceFinding]) -> pl.DataFrame:

@@ -29,12 +29,14 @@ from joulewise.worlds.jobs.sites.arrays import with_array_limits
 from joulewise.worlds.jobs.sites.demands import demands_on
 from joulewise.worlds.jobs.sites.ground import clusters_of, not_replayed, site_of, with_partitions
 from joulewise.worlds.jobs.sites.parts import parts_that_fit
+from joulewise.worlds.jobs.sites.reservations import kept_nodes
 from joulewise.worlds.jobs.sites.site import SiteTables
+from joulewise.worlds.jobs.sites.usual_times import usual_times
 from joulewise.worlds.jobs.trace_clock import clock_of_log, with_zone
 from joulewise.worlds.jobs.trace_files import TraceTable, read_trace_table
 from joulewise.worlds.jobs.trace_jobs import (
-    ASKED_OF_NODES,
     COLUMNS,
+    TOLD_OF_SITES,
     TraceConventions,
     TraceFinding,
     TraceJobs,
@@ -152,7 +154,8 @@ def load_trace(
     if zone is not None:
         table, put_right = with_zone(table, zone)
         findings += put_right
-    jobs, more = jobs_to_replay(table, p)
+    tables = with_partitions(system) if isinstance(system, SiteTables) else None
+    jobs, more = jobs_to_replay(table, p, None if tables is None else usual_times(tables))
     table = replace(table, jobs=table.jobs.clear())  # two copies of a long log would be in memory
     if jobs is None:
         raise _nothing_left(p, findings + more)
@@ -163,9 +166,8 @@ def load_trace(
         jobs = blocks.resampled(jobs, blocks.drawn(seed, trial))
     if system is not None:
         raise_if_any(_spare(p))
-    tables = with_partitions(system) if isinstance(system, SiteTables) else None
-    findings += more if tables is None else [finding for finding in more if finding.key not in ASKED_OF_NODES]
-    site = None if tables is None else site_of(tables, clock)
+    findings += more if tables is None else [finding for finding in more if finding.key not in TOLD_OF_SITES]
+    site = None if tables is None else site_of(tables, clock, kept_nodes(tables, clock, findings))
     clusters = _clusters(p, table, jobs, system)
     ruled = RuledJobs.of(jobs, clusters, read_rules(p.rules, folder))
     findings += ruled.findings

@@ -11,8 +11,6 @@ from joulewise.worlds.jobs.sites.site import (
     Licence,
     NodeGroup,
     Partition,
-    Qos,
-    Reservation,
     SiteTables,
 )
 
@@ -87,11 +85,10 @@ def test_what_is_not_replayed_of_a_site_is_told() -> None:
         name="s",
         nodes=(CPU,),
         partitions=(limited, Partition(name="plain", nodes=("cpu",))),
-        qos=tuple(Qos(name=f"q{i}", max_submitted=1) for i in range(8)),
         accounts=(Account(name="a"),),
-        reservations=(Reservation(name="r", start=0.0, end=1.0, nodes={"cpu": 1}),),
         slurm={
             "bf_busy_nodes": True,
+            "preempttype": "preempt/qos",
             "bf_window": 60,
             "prioritymaxage": 60.0,
             "priorityweightassoc": 0,
@@ -100,14 +97,9 @@ def test_what_is_not_replayed_of_a_site_is_told() -> None:
     )
     found = {finding.key.removeprefix("not replayed: "): finding for finding in not_replayed(full)}
     assert {key: finding.n for key, finding in found.items()} == {
-        "preemption and limits on submission": 8, "reservations": 1,
-        "partitions with default_time": 1,
         "partitions with accounts": 1,
         "partitions with qos_of_jobs": 1, "partitions with preemption": 1, "partitions with grace": 1,
         "settings of Slurm": 2,
     }  # fmt: skip
-    assert (
-        found["preemption and limits on submission"].reason
-        == "preemption and limits on submission of the site (q0, q1, q2, q3, q4, q5, ...)"
-    )
+    assert found["settings of Slurm"].reason == "settings of Slurm of the site (bf_busy_nodes, priorityflags incr_only)"
     assert {finding.part for finding in found.values()} == {"lost"}

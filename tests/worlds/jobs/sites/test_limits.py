@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import polars as pl
 import pytest
 
 from joulewise.model.site import ANY_NUMBER, Limits
-from joulewise.worlds.jobs.sites.limits import limits_of, too_much
+from joulewise.worlds.jobs.sites.limits import beyond, limits_of, submissions_of, too_much
 from joulewise.worlds.jobs.sites.site import NodeGroup, Partition, Qos, SiteTables
 
 NODES = (NodeGroup(name="gpu", count=2, cores=8, gpus={"a100": 4}),)
@@ -82,3 +83,24 @@ def test_a_job_may_be_too_much_by_itself() -> None:
     assert not too_much(tables, "normal", {"a100": 1000})
     assert not too_much(tables, "high", {"a100": 1001})
     assert not too_much(tables, None, {"a100": 1001})
+
+
+def test_jobs_that_wait_or_run_have_limits_of_their_own() -> None:
+    tables = SiteTables(
+        name="s", nodes=NODES, partitions=(Partition(name="p", nodes=("gpu",)),),
+        qos=(Qos(name="normal", max_submitted=7, max_submitted_per_user=2, max_jobs=1),),
+    )  # fmt: skip
+    limits = submissions_of(tables, LOG, pl.Series([0] * LOG.height), USES)
+    assert limits is not None
+    found = dict(zip(limits.names, limits.most[:, 0].tolist(), strict=True))
+    assert found == {"normal": 7, "normal/user/ann": 2, "normal/user/bob": 2, "normal/user": 2}
+    none = replace(tables, qos=(Qos(name="normal", max_jobs=1),))
+    assert submissions_of(none, LOG, pl.Series([0] * LOG.height), USES) is None
+
+
+def test_jobs_of_a_log_that_are_beyond_a_limit_are_found() -> None:
+    holders = np.array([[0], [0], [0], [-1], [0]])
+    limits = Limits(("jobs",), ("h",), np.array([[2]]), np.ones((1, 1), np.int64), holders)
+    come_s, gone_s = np.array([0.0, 1, 2, 2, 5]), np.array([5.0, 9, 9, 9, 9])
+    assert beyond(limits, come_s, gone_s).tolist() == [False, False, True, False, True]
+    assert beyond(limits, come_s, np.array([5.0, 2, 9, 9, 9])).tolist() == [False] * 5

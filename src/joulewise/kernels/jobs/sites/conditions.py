@@ -26,8 +26,11 @@ def _note_row(run, row, now_s):
 
 @shared
 def note_start(run, i, now_s):
-    """A job starts, for which others may wait."""
+    """A job starts, for which others may wait; not if it runs again."""
     conditions = run.conditions
+    if conditions.has_started[i]:
+        return
+    conditions.has_started[i] = True
     for row in range(conditions.first[i], conditions.first[i + 1]):
         if conditions.kind[row] == STARTED:
             _note_row(run, row, now_s)

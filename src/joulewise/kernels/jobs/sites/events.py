@@ -18,11 +18,13 @@ from joulewise.kernels.jobs.sites.fitting import (
     take_from_held,
     take_now,
 )
+from joulewise.kernels.jobs.sites.giving import may_stop_others, who_gives_way
 from joulewise.kernels.jobs.sites.greedy import next_best, open_looks
+from joulewise.kernels.jobs.sites.kept import kept_s, may_still_start, see_kept
 from joulewise.kernels.jobs.sites.layout import ANY_NUMBER, NOWHERE
-from joulewise.kernels.jobs.sites.outlook import end_s, plan_end, put, remove
+from joulewise.kernels.jobs.sites.outlook import end_s, forget_planned, plan_end, planned_end_s, put, remove
 from joulewise.kernels.jobs.sites.shares import factor_of, note_share, see_shares
-from joulewise.kernels.jobs.sites.timed import next_s, pop, push
+from joulewise.kernels.jobs.sites.timed import next_s, pop, push, take_out
 
 # Jobs end, come and start
 
@@ -38,15 +40,22 @@ def _change_free(run, i, sign):
             put(run, p)
         else:
             remove(run, p)
-    _count(run, i, k, sign)
+    _count_now(run, i, sign)
 
 
 @inlined
-def _count(run, i, k, sign):
+def _count_now(run, i, sign):
     """The holders of a job, and who has licences, have more, or less, than before."""
-    limits = run.limits
+    k = run.asks.of_job[i]
     for lic in range(run.ground.licences.size):
         run.ground.licences[lic] -= sign * run.asks.licences[k, lic]
+    _count(run, run.limits, i, sign)
+
+
+@inlined
+def _count(run, limits, i, sign):
+    """The holders of a job have more, or less, than before."""
+    k = run.asks.of_job[i]
     for slot in range(limits.holders.shape[1]):
         b = limits.holders[i, slot]
         if b != NOWHERE:
@@ -55,9 +64,9 @@ def _count(run, i, k, sign):
 
 
 @inlined
-def _is_within_limits(run, i):
+def _is_within(run, limits, i):
     """Whether all holders of a job may have what it uses beside what they have."""
-    limits, k = run.limits, run.asks.of_job[i]
+    k = run.asks.of_job[i]
     for slot in range(limits.holders.shape[1]):
         b = limits.holders[i, slot]
         if b != NOWHERE:
@@ -68,18 +77,51 @@ def _is_within_limits(run, i):
 
 
 @shared
-def _end_all(run, now_s):
+def _end_all(run, fates, now_s):
     """End all jobs that end now; whether there are any."""
     n = 0
     while next_s(run.ends) == now_s:
-        i = pop(run.ends)
-        _change_free(run, i, -1)
-        if run.rules.by_shares:
-            note_share(run.ranked.shares, i, now_s, -1)
-        run.tried.n_ended[0] += 1
-        note_end(run, i, now_s)
+        _end(run, fates, pop(run.ends), now_s)
         n += 1
     return n > 0
+
+
+@inlined
+def _end(run, fates, i, now_s):
+    """A job ends, for good unless it gave way and runs again."""
+    _change_free(run, i, -1)
+    if run.rules.by_shares:
+        note_share(run.ranked.shares, i, now_s, -1)
+    run.tried.n_ended[0] += 1
+    if fates.giving.is_cut[i] and not fates.giving.cancels[fates.giving.of_job[i]]:
+        _run_again(run, fates, i, now_s)
+        return
+    if fates.giving.is_cut[i]:
+        fates.giving.is_cancelled[i] = run.conditions.is_bad[i] = True
+    _count(run, fates.admitted, i, -1)
+    note_end(run, i, now_s)
+
+
+@inlined
+def _run_again(run, fates, i, now_s):
+    """A job that gave way waits once more, with all of its time before it; what it ran is lost."""
+    lost, pieces, giving = fates.lost, run.pieces, fates.giving
+    if lost.n[0] == lost.job.size or lost.n_rows[0] + pieces.n[i] > lost.place.size:
+        lost.is_full[0] = True
+    else:
+        at = lost.n[0]
+        lost.job[at], lost.start_s[at], lost.end_s[at] = i, run.start_s[i], now_s
+        lost.n[0] += 1
+        for p in range(pieces.first[i], pieces.first[i] + pieces.n[i]):
+            row = lost.n_rows[0]
+            lost.stretch[row], lost.place[row], lost.n_pieces[row] = at, pieces.place[p], pieces.n_pieces[p]
+            lost.n_rows[0] += 1
+    pieces.n[i] = 0
+    forget_planned(run, i)
+    run.start_s[i] = math.nan
+    run.coming.time_s[i], run.coming.planned_s[i] = giving.time_s[i], giving.planned_s[i]
+    giving.is_cut[i], giving.is_again[i] = False, True
+    push(run.later, i, now_s)
 
 
 @inlined
@@ -113,10 +155,14 @@ def _priority_of(run, priority, i, now_s):
 
 
 @inlined
-def _queue_up(run, priority, i, now_s):
-    """A job joins the queue: higher tiers first, then by priority, then who was ready first; whether it passes one."""
+def _queue_up(run, fates, priority, i, now_s):
+    """A job joins the queue: higher tiers first, then by priority, then who was ready first; whether it passes one.
+
+    One that runs again has the place that it would have if it had waited.
+    """
     waiting, at = run.waiting, run.waiting.n[0]
-    waiting.ready_s[i] = now_s
+    if not fates.giving.is_again[i]:
+        waiting.ready_s[i] = now_s
     if run.rules.by_shares:
         waiting.key[i] = _priority_of(run, priority, i, now_s)
     while at > 0 and _comes_before(run, i, waiting.job[at - 1]):
@@ -128,10 +174,18 @@ def _queue_up(run, priority, i, now_s):
 
 
 @inlined
-def _come(run, priority, i, now_s):
-    """A job is ready; whether one joins the queue and passes another there."""
+def _come(run, fates, priority, i, now_s):
+    """A job is ready, or refused if its holders have too many; whether one joins the queue and passes another there."""
+    if fates.giving.is_again[i]:
+        return _queue_up(run, fates, priority, i, now_s)
+    if run.conditions.has_come[i]:
+        return False
+    if not _is_within(run, fates.admitted, i):
+        fates.is_refused[i] = run.conditions.has_come[i] = True
+        return False
+    _count(run, fates.admitted, i, 1)
     j = comes_as(run, i)
-    return j != NOWHERE and _queue_up(run, priority, j, now_s)
+    return j != NOWHERE and _queue_up(run, fates, priority, j, now_s)
 
 
 @inlined
@@ -172,7 +226,7 @@ def _begin(run, i, now_s):
     note_start(run, i, now_s)
 
 
-# Who starts
+# Who gives way
 
 
 @inlined
@@ -186,6 +240,53 @@ def _hold_due(run, now_s):
         else:
             hold_parts(run, conditions.part_of[i], now_s)
     run.waiting.n_due[0] = 0
+
+
+@shared
+def _starts_in_place_of_others(run, fates, i, now_s):
+    """Let jobs give way to one that fits then, at once or when their grace is over; whether it starts now."""
+    _hold_due(run, now_s)
+    giving, grace_s = fates.giving, 0.0
+    n = who_gives_way(run, fates.giving, i, now_s)
+    for at in range(n):
+        grace_s = max(grace_s, giving.grace_s[giving.of_job[giving.chosen[at]]])
+    for at in range(n):
+        _cut(run, fates, giving.chosen[at], now_s)
+    if n == 0 or grace_s > 0.0:
+        giving.patient_s[i] = now_s + grace_s
+        return False
+    _place(run, i, now_s)
+    _begin(run, i, now_s)
+    return True
+
+
+@inlined
+def _cut(run, fates, j, now_s):
+    """A job gives way: at once, or when its grace is over if it has not ended before."""
+    giving, pieces = fates.giving, run.pieces
+    left_s = now_s + giving.grace_s[giving.of_job[j]] - run.start_s[j]
+    if left_s >= run.coming.time_s[j]:
+        return
+    giving.is_cut[j] = True
+    for p in range(pieces.first[j], pieces.first[j] + pieces.n[j]):
+        if giving.grace_s[giving.of_job[j]] == 0.0:
+            count = -pieces.n_pieces[p]
+            take_from_held(run, run.asks.of_job[j], pieces.place[p], count, now_s, planned_end_s(run, j))
+        run.outlook.changed[pieces.place[p]] += 1
+    forget_planned(run, j)
+    take_out(run.ends, j)
+    take_out(run.outlived, j)
+    run.coming.time_s[j] = run.coming.planned_s[j] = left_s
+    plan_end(run, j)
+    if giving.grace_s[giving.of_job[j]] == 0.0:
+        _end(run, fates, j, now_s)
+        run.tried.look[0] += 1
+        giving.is_anew[0] = True
+    else:
+        push(run.ends, j, end_s(run, j))
+
+
+# Who starts
 
 
 @shared
@@ -212,22 +313,26 @@ def _start_parts(run, c, now_s):
     return True
 
 
+@inlined
+def _is_allowed(run, i, now_s):
+    """Whether licences and limits are enough for a job now, and what is kept for it lasts for long enough."""
+    return has_licences(run, run.asks.of_job[i]) and _is_within(run, run.limits, i) and may_still_start(run, i, now_s)
+
+
 @shared
-def _may_parts(run, c):
-    """Whether the partitions of all parts of a job go on, and licences and limits allow them together."""
+def _may_parts(run, c, now_s):
+    """Whether the partitions of all parts of a job go on, and licences, limits and time allow them together."""
     conditions, n_counted, may = run.conditions, 0, True
     begin, end = conditions.first_part[c], conditions.first_part[c + 1]
     for at in range(begin, end):
         i = conditions.part[at]
-        k = run.asks.of_job[i]
-        if run.partitions.is_blocked[run.asks.partition[k]] or not (has_licences(run, k) and _is_within_limits(run, i)):
+        if run.partitions.is_blocked[run.asks.partition[run.asks.of_job[i]]] or not _is_allowed(run, i, now_s):
             may = False
             break
-        _count(run, i, k, 1)
+        _count_now(run, i, 1)
         n_counted += 1
     for at in range(begin, begin + n_counted):
-        i = conditions.part[at]
-        _count(run, i, run.asks.of_job[i], -1)
+        _count_now(run, conditions.part[at], -1)
     return may
 
 
@@ -238,12 +343,12 @@ def _is_for_backfill(run, i):
 
 
 @inlined
-def _may_start(run, i, p):
-    """Whether the partition of a job goes on, and licences and limits allow the job."""
+def _may_start(run, i, p, now_s):
+    """Whether the partition of a job goes on, and licences, limits and time allow the job."""
     c = run.conditions.part_of[i]
     if c != NOWHERE:
-        return _may_parts(run, c)
-    return not run.partitions.is_blocked[p] and has_licences(run, run.asks.of_job[i]) and _is_within_limits(run, i)
+        return _may_parts(run, c, now_s)
+    return not run.partitions.is_blocked[p] and _is_allowed(run, i, now_s)
 
 
 @shared
@@ -270,7 +375,7 @@ def _start_if_it_fits(run, i, now_s):
 
 
 @shared
-def _look_through(run, begin, n_most, backfills, now_s):
+def _look_through(run, fates, begin, n_most, backfills, now_s):
     """Look at the waiting jobs from a place in the order on: each starts, or may have places held for it."""
     waiting, partitions = run.waiting, run.partitions
     keep, n_looked = begin, 0
@@ -278,8 +383,10 @@ def _look_through(run, begin, n_most, backfills, now_s):
         i = waiting.job[at]
         p = run.asks.partition[run.asks.of_job[i]]
         n_looked += 1
-        if n_looked <= n_most and (backfills or not _is_for_backfill(run, i)) and _may_start(run, i, p):
+        if n_looked <= n_most and (backfills or not _is_for_backfill(run, i)) and _may_start(run, i, p, now_s):
             if _start_if_it_fits(run, i, now_s):
+                continue
+            if may_stop_others(run, fates.giving, i, now_s) and _starts_in_place_of_others(run, fates, i, now_s):
                 continue
             if not backfills:
                 _wait_for_first(run, i, p)
@@ -299,9 +406,9 @@ def _map_greedily(run, now_s):
     open_looks(run)
     i = next_best(run, now_s)
     while i != NOWHERE:
-        k = run.asks.of_job[i]
-        if has_licences(run, k) and _is_within_limits(run, i):
-            if run.greed.looked_s[i] == now_s and fits_now(run, k, now_s, now_s + run.coming.planned_s[i]):
+        if _is_allowed(run, i, now_s):
+            until_s = now_s + run.coming.planned_s[i]
+            if run.greed.looked_s[i] == now_s and fits_now(run, run.asks.of_job[i], now_s, until_s):
                 _place(run, i, now_s)
                 _begin(run, i, now_s)
             else:
@@ -358,13 +465,13 @@ def _sort(run, priority, now_s):
 
 
 @shared
-def _pass_twice(run, pass_s, now_s):
+def _pass_twice(run, fates, pass_s, now_s):
     """Slurm's passes over the waiting jobs; when the next one is due that lets later jobs start before others."""
     rules = run.rules
-    _look_through(run, 0, rules.n_first, False, now_s)
+    _look_through(run, fates, 0, rules.n_first, False, now_s)
     if now_s == pass_s:
         _begin_anew(run)
-        _look_through(run, 0, rules.n_tested, rules.backfills, now_s)
+        _look_through(run, fates, 0, rules.n_tested, rules.backfills, now_s)
         return math.inf
     if run.waiting.n[0] == 0:
         return math.inf
@@ -372,42 +479,47 @@ def _pass_twice(run, pass_s, now_s):
 
 
 @kernel
-def run_site(run, priority, end_s):
+def run_site(run, fates, priority, end_s):
     """Let everything happen up to an instant; at how many instants somebody waited for a decision.
 
-    At one instant all ends come first, then all arrivals, then the waiting jobs are looked at. Where nothing came free
-    and their order stands, those that waited before fit no better than before, and only the new ones are looked at.
+    At one instant all ends come first, then all arrivals, those that follow another last, then the waiting jobs are
+    looked at; once more if any gave way at once. Where nothing came free, nobody gives way and their order
+    stands, those that waited before fit no better than before, and only the new ones are looked at.
     """
     n_arrived, n_events, coming, rules, pass_s = 0, 0, run.coming, run.rules, math.inf
+    gives_way = fates.giving.stops.size > 0
+    now_s = -math.inf
     while True:
-        now_s = min(next_s(run.ends), next_s(run.later), pass_s)
+        is_new = fates.giving.is_anew[0]
+        now_s = now_s if is_new else min(next_s(run.ends), next_s(run.later), pass_s, kept_s(run, run.kept.n_past[0]))
         while n_arrived < coming.arrival_s.size and coming.waits[n_arrived]:
             n_arrived += 1
-        if n_arrived < coming.arrival_s.size:
+        if n_arrived < coming.arrival_s.size and not is_new:
             now_s = min(now_s, coming.arrival_s[n_arrived])
         if now_s == math.inf or now_s > end_s:
             return n_events
         sorts_always = not (rules.is_by_arrival or rules.by_shares)
-        is_new = False
+        fates.giving.is_anew[0] = False
         if rules.by_shares and see_shares(run.ranked.shares, now_s):
-            is_new = _sort(run, priority, run.ranked.shares.seen_s[0])
-        is_new |= _end_all(run, now_s) or sorts_always or _is_outlived(run, now_s)
+            is_new |= _sort(run, priority, run.ranked.shares.seen_s[0])
+        is_new |= _end_all(run, fates, now_s) or sorts_always or _is_outlived(run, now_s)
+        is_new |= see_kept(run, now_s)
         begin = run.waiting.n[0]
         while n_arrived < coming.arrival_s.size and coming.arrival_s[n_arrived] == now_s:
             if not coming.waits[n_arrived]:
-                is_new |= _come(run, priority, n_arrived, now_s)
+                is_new |= _come(run, fates, priority, n_arrived, now_s)
             n_arrived += 1
         while next_s(run.later) == now_s:
-            is_new |= _come(run, priority, pop(run.later), now_s)
+            is_new |= _come(run, fates, priority, pop(run.later), now_s)
         n_events += run.waiting.n[0] > 0
-        if is_new or rules.in_passes or run.greed.is_used:
+        if is_new or rules.in_passes or gives_way or run.greed.is_used:
             begin = 0
             _begin_anew(run)
             if sorts_always:
                 _sort(run, priority, now_s)
         if rules.in_passes:
-            pass_s = _pass_twice(run, pass_s, now_s)
+            pass_s = _pass_twice(run, fates, pass_s, now_s)
         elif run.greed.is_used:
             _map_greedily(run, now_s)
         else:
-            _look_through(run, begin, ANY_NUMBER, rules.backfills, now_s)
+            _look_through(run, fates, begin, ANY_NUMBER, rules.backfills, now_s)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.jobs.sites.kept import is_open, keeps, kept_s
 from joulewise.kernels.jobs.sites.layout import NOWHERE
 from joulewise.kernels.jobs.sites.outlook import room_for_all_s, room_s_of, see_free, sort_planned
 from joulewise.kernels.jobs.sites.rooms import note_change, row_with_room
@@ -41,6 +42,8 @@ def _units_beside(run, free, q, k, g, from_s, until_s):
 
     Running jobs only leave more; what is held ahead takes some when it starts, or the whole node while it lasts.
     """
+    if keeps(run) and not is_open(run, q, k, from_s, until_s):
+        return 0
     n = _pieces_in(free, q, run.asks.need, k, g, run.asks.most[k, g])
     h = run.held.at_place[q]
     while n > 0 and h != NOWHERE:
@@ -62,7 +65,7 @@ def has_licences(run, k):
     return True
 
 
-@shared
+@inlined
 def could_fit(run, k):
     """Whether a class fits now if nothing is held ahead for anybody."""
     row, total = row_with_room(run, k), 0
@@ -75,7 +78,7 @@ def could_fit(run, k):
     return False
 
 
-@shared
+@inlined
 def fits_now(run, k, now_s, until_s):
     """Whether a class fits from now on for a time beside all that is held ahead; if so the places are chosen."""
     if run.asks.units[k] == 1 and not run.rules.in_passes:
@@ -98,14 +101,15 @@ def _is_better(rank, score, q, best_rank, least, best):
 def _choose_one(run, k, now_s, until_s):
     """Choose the place for one piece of a class as `_choose` does; whether there is one."""
     ground, choice, row = run.ground, run.choice, row_with_room(run, k)
-    best, best_rank, least = NOWHERE, 0, 0
+    best, best_rank, least, is_free = NOWHERE, 0, 0, not keeps(run)
     for g in ground.by_rank:
         if best != NOWHERE and ground.rank[g] > best_rank:
             break
         for at in range(ground.first[g], ground.first[g] + run.rooms.n[row, g]):
             q = run.rooms.place[row, at]
             if _is_better(ground.rank[g], ground.spare[q], q, best_rank, least, best) and (
-                run.held.at_place[q] == NOWHERE or _units_beside(run, ground.free, q, k, g, now_s, until_s) > 0
+                (is_free and run.held.at_place[q] == NOWHERE)
+                or _units_beside(run, ground.free, q, k, g, now_s, until_s) > 0
             ):
                 best, best_rank, least = q, ground.rank[g], ground.spare[q]
     choice.place[0], choice.n_pieces[0], choice.n[0] = best, 1, 1
@@ -298,7 +302,7 @@ def _sort_in(order, n, instants, h):
 def hold(run, i, now_s):
     """Hold places for a job from the earliest instant on at which it fits, as far as planned."""
     start_s = earliest(run, i, now_s, now_s)
-    if start_s <= now_s + run.rules.window_s:
+    if start_s < math.inf and start_s <= now_s + run.rules.window_s:
         _hold_from(run, i, start_s)
 
 
@@ -324,11 +328,14 @@ def hold_parts(run, c, now_s):
 
 @inlined
 def _next_change(run, after_s):
-    """The next instant at which anything is planned to change, or is held from or until; inf for none."""
-    held, next_s = run.held, math.inf
+    """The next instant at which anything is planned to change, or is held or kept from or until; inf for none."""
+    held, soon = run.held, run.kept.n_past[0]
+    while kept_s(run, soon) <= after_s:
+        soon += 1
+    next_s = kept_s(run, soon)
     for at in range(run.planned.n[0]):
         if run.planned.at_s[at] > after_s:
-            next_s = run.planned.at_s[at]
+            next_s = min(next_s, run.planned.at_s[at])
             break
     for h in range(held.size[0]):
         for at_s in (held.start_s[h], held.end_s[h]):
@@ -386,10 +393,11 @@ def earliest(run, i, now_s, from_s):
     Running jobs are taken to end as planned, and those past their plan at once.
     """
     k, planned_s = run.asks.of_job[i], run.coming.planned_s[i]
-    if run.asks.is_spread[k] and not run.rules.in_passes and _is_held_elsewhere(run, k):
+    if run.asks.is_spread[k] and not run.rules.in_passes and not keeps(run) and _is_held_elsewhere(run, k):
         return _earliest_of_places(run, k, from_s)
     sort_planned(run, now_s)
     planned, at_s, n_ended, n_started, n_over, total = run.planned, now_s, 0, 0, 0, 0
+    n_past = run.kept.n_past[0]
     window_s = FIRST_WINDOW_S
     if run.asks.units[k] > 1 or run.conditions.part_of[i] != NOWHERE:
         total = _come_near(run, k, run.ground.free, at_s, at_s + planned_s)
@@ -410,13 +418,18 @@ def earliest(run, i, now_s, from_s):
         while n_started < run.held.size[0] and run.held.start_s[run.held.by_start[n_started]] <= at_s:
             total += _change_held(run, k, run.held.by_start[n_started], 1, at_s, planned_s)
             n_started += 1
+        while kept_s(run, n_past) <= at_s:
+            total += _look_anew(run, k, run.kept.place[n_past], at_s, planned_s)
+            n_past += 1
         if at_s >= from_s and total >= run.asks.units[k]:
             for h in range(run.held.size[0]):  # some may have come to lie within the time since they were looked at
                 total += _look_again(run, k, run.held.place[h], at_s, planned_s)
+            soon = n_past
+            while kept_s(run, soon) < at_s + planned_s:
+                total += _look_again(run, k, run.kept.place[soon], at_s, planned_s)
+                soon += 1
             if total >= run.asks.units[k]:
                 return at_s
-        if at_s == math.inf:
-            return at_s
         at_s = math.inf
         if n_ended < planned.n[0]:
             at_s = planned.at_s[n_ended]
@@ -426,6 +439,9 @@ def earliest(run, i, now_s, from_s):
             at_s = min(at_s, run.held.end_s[run.held.by_end[n_over]])
         if n_started < run.held.size[0]:
             at_s = min(at_s, run.held.start_s[run.held.by_start[n_started]])
+        at_s = min(at_s, kept_s(run, n_past))
+        if at_s == math.inf:
+            return at_s
 
 
 @inlined
@@ -467,6 +483,16 @@ def _change_held(run, k, h, sign, at_s, planned_s):
     return _change(
         run, k, run.asks.of_job[run.held.job[h]], run.held.place[h], sign * run.held.n_pieces[h], at_s, planned_s
     )
+
+
+@inlined
+def _look_anew(run, k, q, at_s, planned_s):
+    """How many units more a class would have at a place from or until now on kept for some jobs."""
+    if run.asks.gives[k, run.ground.group[q]] == 0:
+        return 0
+    if run.choice.seen[q] != run.choice.look[0]:
+        _see(run, q)
+    return _look_again(run, k, q, at_s, planned_s)
 
 
 @inlined

@@ -57,7 +57,7 @@ class Asks(NamedTuple):
 
 @record
 class Limits(NamedTuple):
-    """How much the running jobs of holders may have together, and have, and what a job of each class has.
+    """How much the jobs of holders may have together, and have, and what a job of each class has.
 
     The holders of a job are in its row of `holders`, -1 where there is none.
     """
@@ -238,8 +238,10 @@ class Tried(NamedTuple):
 
 @record
 class Partitions(NamedTuple):
-    """Of each partition: for how many of its jobs nodes are held now, whether it waits for its first job, and which
-    groups it has. Groups that are closed are left to the partitions that wait.
+    """Of each partition, and of each name that nodes are kept under: for how many of its jobs nodes are held now,
+    whether it waits for its first job, and which groups it leaves to nobody else while it does.
+
+    Groups that are closed are left to the partitions that wait.
     """
 
     n_held: NDArray[np.int64]
@@ -254,7 +256,8 @@ class Conditions(NamedTuple):
 
     The rows of what waits for job i are from `first[i]` to `first[i + 1]`: of which `kind`, and that `job` is ready
     `delay_s` later, when `n_left` of its rows are still to come or, where it is `any_of`, with the first. It is not
-    ready before `ready_s`. Job i ends badly if it `is_bad`. One that `has_come`, or fits nowhere, does not come.
+    ready before `ready_s`. Job i ends badly if it `is_bad`. One that `has_come`, or fits nowhere, does not come; one
+    that `has_started` may run again.
 
     Job i is a part of job `part_of[i]`, -1 for none, of which parts start together: `part` has them, from `first_part`
     on, and `n_away` are not ready.
@@ -269,10 +272,74 @@ class Conditions(NamedTuple):
     ready_s: NDArray[np.float64]
     is_bad: NDArray[np.bool_]
     has_come: NDArray[np.bool_]
+    has_started: NDArray[np.bool_]
     part_of: NDArray[np.int64]
     first_part: NDArray[np.int64]
     part: NDArray[np.int64]
     n_away: NDArray[np.int64]
+
+
+@record
+class Kept(NamedTuple):
+    """Places that are kept for some jobs: those of place q are the rows from `first[q]` to `first[q + 1]`.
+
+    Row r is for jobs of number `of[r]`, and jobs of class k are of number `of_class[k]`, -1 where nothing is kept for
+    them. What number v has is kept from `start_s[v]` to `end_s[v]`. At `at_s`, which rise, that begins or ends at
+    `place`; the first `n_past[0]` of these are past.
+    """
+
+    first: NDArray[np.int64]
+    of: NDArray[np.int64]
+    of_class: NDArray[np.int64]
+    start_s: NDArray[np.float64]
+    end_s: NDArray[np.float64]
+    at_s: NDArray[np.float64]
+    place: NDArray[np.int64]
+    n_past: NDArray[np.int64]
+
+
+@record
+class Giving(NamedTuple):
+    """Who gives way to whom: a job of quality of service a stops those of b where `stops[a, b]`, of lower `rank` first.
+
+    Job i is of quality `of_job[i]`, -1 for none. Those that `cut` lets go on for `grace_s` more, and then run again
+    or, where that `cancels`, do not; `time_s` and `planned_s` are theirs undisturbed. Job i stops no others before
+    `patient_s[i]`. `is_anew[0]`: what waits is looked at once more now. The first of `chosen` would give way.
+    """
+
+    of_job: NDArray[np.int64]
+    stops: NDArray[np.bool_]
+    rank: NDArray[np.int64]
+    grace_s: NDArray[np.float64]
+    cancels: NDArray[np.bool_]
+    exempt_s: float
+    time_s: NDArray[np.float64]
+    planned_s: NDArray[np.float64]
+    is_cut: NDArray[np.bool_]
+    is_cancelled: NDArray[np.bool_]
+    is_again: NDArray[np.bool_]
+    patient_s: NDArray[np.float64]
+    is_anew: NDArray[np.bool_]
+    is_chosen: NDArray[np.bool_]
+    chosen: NDArray[np.int64]
+
+
+@record
+class Lost(NamedTuple):
+    """The `n[0]` stretches of jobs that ran in vain, and the `n_rows[0]` pieces that they had, by their stretch.
+
+    Where one has no more room, `is_full[0]`, and all that comes after is worth nothing.
+    """
+
+    n: NDArray[np.int64]
+    job: NDArray[np.int64]
+    start_s: NDArray[np.float64]
+    end_s: NDArray[np.float64]
+    n_rows: NDArray[np.int64]
+    stretch: NDArray[np.int64]
+    place: NDArray[np.int64]
+    n_pieces: NDArray[np.int64]
+    is_full: NDArray[np.bool_]
 
 
 @record
@@ -324,6 +391,19 @@ class Greed(NamedTuple):
 
 
 @record
+class SiteFates(NamedTuple):
+    """What may become of jobs but to run and end: those that pass what is `admitted` are refused, some give way.
+
+    It is apart from what else a run works on, as few functions need it, and each hands on all that it is given.
+    """
+
+    admitted: Limits
+    is_refused: NDArray[np.bool_]
+    giving: Giving
+    lost: Lost
+
+
+@record
 class SiteRun(NamedTuple):
     """All that a run of a site works on."""
 
@@ -347,4 +427,5 @@ class SiteRun(NamedTuple):
     tried: Tried
     partitions: Partitions
     conditions: Conditions
+    kept: Kept
     start_s: NDArray[np.float64]

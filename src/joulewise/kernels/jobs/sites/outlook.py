@@ -59,6 +59,18 @@ def plan_end(run, i):
     planned.n[0] += 1
 
 
+@inlined
+def forget_planned(run, i):
+    """The end of a job that runs is no longer planned as it was."""
+    planned, at = run.planned, 0
+    while planned.job[at] != i:
+        at += 1
+    planned.n[0] -= 1
+    planned.n_sorted[0] -= at < planned.n_sorted[0]
+    for later in range(at, planned.n[0]):
+        planned.job[later], planned.at_s[later] = planned.job[later + 1], planned.at_s[later + 1]
+
+
 @shared
 def sort_planned(run, now_s):
     """Sort the planned ends of what runs; those that ended since the last time are left out."""

@@ -14,12 +14,20 @@ def next_s(heap):
 
 
 @inlined
+def _is_sooner(at_s, i, other_s, j):
+    """Whether what comes for job i does so before what comes for job j; at one instant jobs go by their numbers."""
+    return at_s < other_s or (at_s == other_s and i < j)
+
+
+@inlined
 def push(heap, i, at_s):
     """Something comes for job i at an instant, in no order but that the earliest is found."""
     at = heap.size[0]
     heap.size[0] += 1
-    while at > 0 and heap.at_s[(at - 1) >> 1] > at_s:
+    while at > 0:
         above = (at - 1) >> 1
+        if not _is_sooner(at_s, i, heap.at_s[above], heap.job[above]):
+            break
         heap.at_s[at], heap.job[at] = heap.at_s[above], heap.job[above]
         at = above
     heap.at_s[at], heap.job[at] = at_s, i
@@ -33,11 +41,27 @@ def pop(heap):
     n = heap.size[0]
     at_s, i, at, below = heap.at_s[n], heap.job[n], 0, 1
     while below < n:
-        if below + 1 < n and heap.at_s[below + 1] < heap.at_s[below]:
+        if below + 1 < n and _is_sooner(heap.at_s[below + 1], heap.job[below + 1], heap.at_s[below], heap.job[below]):
             below += 1
-        if heap.at_s[below] >= at_s:
+        if not _is_sooner(heap.at_s[below], heap.job[below], at_s, i):
             break
         heap.at_s[at], heap.job[at] = heap.at_s[below], heap.job[below]
         at, below = below, 2 * below + 1
     heap.at_s[at], heap.job[at] = at_s, i
     return first
+
+
+@inlined
+def take_out(heap, i):
+    """Nothing comes for job i any longer, if something did."""
+    at = 0
+    while at < heap.size[0] and heap.job[at] != i:
+        at += 1
+    if at == heap.size[0]:
+        return
+    while at > 0:
+        above = (at - 1) >> 1
+        heap.at_s[at], heap.job[at] = heap.at_s[above], heap.job[above]
+        at = above
+    heap.at_s[0], heap.job[0] = -math.inf, i
+    pop(heap)

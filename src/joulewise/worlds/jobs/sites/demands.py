@@ -9,10 +9,13 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from joulewise.model.site import ANY_NUMBER, Demands, Site
+from joulewise.model.kept import KeptNodes
+from joulewise.model.site import ANY_NUMBER, Demands, Limits, Site
 from joulewise.worlds.jobs.sites.ground import OF_A_GPU, capped_cores, few
-from joulewise.worlds.jobs.sites.limits import JOBS, limits_of, too_much
+from joulewise.worlds.jobs.sites.limits import JOBS, beyond, limits_of, submissions_of, too_much
+from joulewise.worlds.jobs.sites.preemption import preemption_of
 from joulewise.worlds.jobs.sites.priorities import Ranking, priorities_of
+from joulewise.worlds.jobs.sites.reservations import kept_of, may_not_have
 from joulewise.worlds.jobs.sites.site import CORES, GPUS, MEMORY_MIB, NODES, NodeGroup, SiteTables
 from joulewise.worlds.jobs.sites.too_little import too_little
 from joulewise.worlds.jobs.trace_jobs import Processors, TraceFinding, TraceJobs
@@ -28,7 +31,7 @@ _DIGITS = 6
 
 
 class Asked(NamedTuple):
-    """What a class of jobs asks for in all; `gpus` are in thousandths.
+    """What a class of jobs asks for in all; `gpus` are in thousandths, `kept` is the reservation, -1 for none.
 
     `why_not` says why such jobs would never start, or is empty.
     """
@@ -42,6 +45,7 @@ class Asked(NamedTuple):
     licences: str | None
     features: str | None
     qos: str | None
+    kept: int
     why_not: str
 
 
@@ -54,7 +58,7 @@ def demands_on(
     partition that gives whole nodes has as many as it needs, and any other has a piece for each GPU, or else for each
     processor, wherever these are free.
     """
-    frame = _asked(tables, jobs, processors, findings)
+    frame = _asked(tables, site.kept, jobs, processors, findings)
     rows = frame.unique(maintain_order=True).with_row_index("kind")
     of_job = frame.join(rows, on=frame.columns, how="left", nulls_equal=True, maintain_order="left")["kind"]
     kinds = [Asked(*row) for row in rows.drop("kind").iter_rows()]
@@ -73,7 +77,23 @@ def demands_on(
         np.array([_licences(site, asked) for asked in kinds]).reshape(len(kinds), len(site.licences)),
         limits_of(tables, jobs.log, frame["partition"], uses),
         priorities_of(tables, jobs, ranking, findings),
+        np.array([asked.kept for asked in kinds]),
+        _submitted(tables, jobs, frame["partition"], uses, findings),
+        preemption_of(tables, jobs.log, findings),
     )
+
+
+def _submitted(
+    tables: SiteTables, jobs: TraceJobs, partition: pl.Series, uses: list[dict[str, int]], findings: list[TraceFinding]
+) -> Limits | None:
+    """The limits on jobs that wait or run; how many jobs of the log are beyond them is noted."""
+    limits = submissions_of(tables, jobs.log, partition, uses)
+    wait_s = jobs.log["wait_s"].cast(pl.Float64).fill_null(0.0).to_numpy()
+    n = 0 if limits is None else int(beyond(limits, jobs.submit_s, jobs.submit_s + wait_s + jobs.run_s).sum())
+    if n:
+        reason = "jobs that came in the log when as many waited or ran as max_submitted of a QOS allows"
+        findings.append(TraceFinding("beyond max_submitted", n, reason, "refused where it is so in the replay"))
+    return limits
 
 
 class _Kind(NamedTuple):
@@ -179,7 +199,9 @@ def _licences(site: Site, asked: Asked) -> list[int]:
     return [round(numbers.get(name, 0)) for name in site.licences]
 
 
-def _asked(tables: SiteTables, jobs: TraceJobs, processors: Processors, findings: list[TraceFinding]) -> pl.DataFrame:
+def _asked(
+    tables: SiteTables, kept: KeptNodes, jobs: TraceJobs, processors: Processors, findings: list[TraceFinding]
+) -> pl.DataFrame:
     """A row for each job with the fields of `Asked`."""
     log, numbers = jobs.log, {each.name: i for i, each in enumerate(tables.partitions)}
     usual = next((i for i, each in enumerate(tables.partitions) if each.default), 0)
@@ -198,8 +220,12 @@ def _asked(tables: SiteTables, jobs: TraceJobs, processors: Processors, findings
         licences="licences",
         features="features",
         qos=pl.col("queue").cast(pl.String),
+        kept=kept_of(kept, log, findings),
     )
-    return frame.with_columns(why_not=_why_not(tables, frame, jobs))
+    why_not, limit_s = _why_not(tables, frame, jobs), pl.Series(jobs.requested_s)
+    if kept.names:
+        why_not = why_not.zip_with(why_not != "", may_not_have(tables, kept, frame["kept"], log, limit_s))
+    return frame.with_columns(why_not=why_not)
 
 
 def _why_not(tables: SiteTables, frame: pl.DataFrame, jobs: TraceJobs) -> pl.Series:
@@ -273,7 +299,7 @@ def _note_misfits(
 ) -> None:
     """Note jobs that the site would never start, by the reason; more than one reason is not told of any."""
     why = [
-        asked.why_not or too_little(site, asked.partition, kind, _licences(site, asked))
+        asked.why_not or too_little(site, asked.partition, kind, _licences(site, asked), asked.kept)
         for asked, kind in zip(kinds, made, strict=True)
     ]
     reasons = pl.Series("reason", why, dtype=pl.String)[of_job]

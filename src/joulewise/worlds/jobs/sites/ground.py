@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from joulewise.model.arrays import Counts
 from joulewise.model.clusters import Clusters
+from joulewise.model.kept import NOTHING_KEPT, KeptNodes
 from joulewise.model.site import ANY_NUMBER, Site
 from joulewise.worlds.clock import NO_CLOCK, Clock
 from joulewise.worlds.jobs.sites.passes import passes_of
@@ -18,8 +19,6 @@ from joulewise.worlds.jobs.sites.site import (
     MEMORY_MIB,
     NodeGroup,
     Partition,
-    Qos,
-    Reservation,
     SiteTables,
 )
 from joulewise.worlds.jobs.sites.slurm_settings import not_obeyed
@@ -29,16 +28,15 @@ OF_A_GPU = 1000
 """GPUs are counted in thousandths, as jobs may ask for a part of one."""
 
 _MOST_NAMES = 6
-_SUBMISSIONS = ("max_submitted", "max_submitted_per_user", "max_submitted_per_account")
 
 _NOT_OF_PARTITIONS: Mapping[str, object] = {
-    "default_time_s": None, "accounts": (), "qos_of_jobs": (), "preemption": None,
+    "accounts": (), "qos_of_jobs": (), "preemption": None,
     "grace_s": 0.0,
 }  # fmt: skip
 """What jobs are not held to of partitions, unless it is as usual."""
 
 
-def site_of(tables: SiteTables, clock: Clock = NO_CLOCK) -> Site:
+def site_of(tables: SiteTables, clock: Clock = NO_CLOCK, kept: KeptNodes = NOTHING_KEPT) -> Site:
     """The site for jobs to be placed on, over a log with this clock."""
     groups, partitions = tables.nodes, tables.partitions
     names = resources_of(tables)
@@ -55,6 +53,7 @@ def site_of(tables: SiteTables, clock: Clock = NO_CLOCK) -> Site:
         tuple(licence.name for licence in tables.licences),
         _counts([licence.count for licence in tables.licences]),
         passes_of(tables, clock),
+        kept,
     )
 
 
@@ -103,13 +102,7 @@ def _counts(values: object) -> Counts:
 
 def not_replayed(tables: SiteTables) -> list[TraceFinding]:
     """What a site has that its jobs are not held to, one finding for each."""
-    named: dict[str, Sequence[Qos | Reservation]] = {
-        "preemption and limits on submission": [
-            each for each in tables.qos if each.preempts or any(getattr(each, key) for key in _SUBMISSIONS)
-        ],
-        "reservations": tables.reservations,
-    }
-    found = [(what, [each.name for each in rows]) for what, rows in named.items() if rows]
+    found: list[tuple[str, list[str]]] = []
     for key, usual in _NOT_OF_PARTITIONS.items():
         names = [each.name for each in tables.partitions if getattr(each, key) != usual]
         found += [(f"partitions with {key.removesuffix('_s')}", names)] if names else []

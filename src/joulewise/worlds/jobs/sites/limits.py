@@ -1,14 +1,15 @@
-"""What running jobs may have together at a site, by the qualities of service of jobs and of partitions."""
+"""What jobs may have together at a site while they run, or from when they come, by qualities of service."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from joulewise.model.arrays import Counts
+from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.site import ANY_NUMBER, Limits
 from joulewise.worlds.jobs.sites.ground import OF_A_GPU
 from joulewise.worlds.jobs.sites.site import GPUS, Qos, SiteTables
@@ -27,8 +28,35 @@ class _Holder(NamedTuple):
 
 
 def limits_of(tables: SiteTables, log: pl.DataFrame, partition: pl.Series, uses: Sequence[Mapping[str, int]]) -> Limits:
-    """The limits of a site for the jobs of a log; `uses` says by class what a job has of everything."""
+    """The limits of a site on the running jobs of a log; `uses` says by class what a job has of everything."""
     what = _what(tables.qos)
+    return _limits(tables, log, partition, uses, what, partial(_amounts, what=what))
+
+
+def submissions_of(
+    tables: SiteTables, log: pl.DataFrame, partition: pl.Series, uses: Sequence[Mapping[str, int]]
+) -> Limits | None:
+    """The limits of a site on jobs of a log that wait or run; None where it has none."""
+    limits = _limits(tables, log, partition, uses, (JOBS,), _submissions)
+    return limits if limits.names else None
+
+
+def beyond(limits: Limits, come_s: Floats, gone_s: Floats) -> Bools:
+    """Which jobs come when a holder of theirs has as many as it may, if jobs come and go at these instants."""
+    found = np.zeros(come_s.size, np.bool_)
+    for holder in range(len(limits.names)):
+        mine = np.flatnonzero((limits.holders == holder).any(axis=1))
+        n_come = np.searchsorted(np.sort(come_s[mine]), come_s[mine], "left")
+        n_gone = np.searchsorted(np.sort(gone_s[mine]), come_s[mine], "right")
+        found[mine] |= n_come - n_gone >= limits.most[holder, 0]
+    return found
+
+
+def _limits(
+    tables: SiteTables, log: pl.DataFrame, partition: pl.Series, uses: Sequence[Mapping[str, int]],
+    what: tuple[str, ...], amounts: Callable[[Qos, str], list[int]],
+) -> Limits:  # fmt: skip
+    """Limits on some things; `amounts` says how much of these each scope of a quality of service may have."""
     by_name = {each.name: each for each in tables.qos}
     unit = np.array([unit_of(tables, name) for name in what], np.int64)
     of_job = log["queue"].cast(pl.String)
@@ -39,7 +67,7 @@ def limits_of(tables: SiteTables, log: pl.DataFrame, partition: pl.Series, uses:
     columns = []
     for qos in (of_job, of_partition):
         for ending, label in _SCOPES:
-            limited = {name: _amounts(each, ending, what) for name, each in by_name.items()}
+            limited = {name: amounts(each, ending) for name, each in by_name.items()}
             limited = {name: row for name, row in limited.items() if min(row, default=ANY_NUMBER) < ANY_NUMBER}
             columns.append(_holders(qos, log[label] if label else None, limited, found, most))
     return Limits(
@@ -66,6 +94,12 @@ def _what(all_qos: Sequence[Qos]) -> tuple[str, ...]:
     """Everything that is limited."""
     named = (name for qos in all_qos for ending, _ in _SCOPES for name in getattr(qos, f"max{ending}"))
     return (JOBS, *dict.fromkeys(named)) if all_qos else ()
+
+
+def _submissions(qos: Qos, ending: str) -> list[int]:
+    """How many jobs that wait or run a scope of a quality of service may have."""
+    most = getattr(qos, f"max_submitted{ending}")
+    return [ANY_NUMBER if most is None else most]
 
 
 def _amounts(qos: Qos, ending: str, what: tuple[str, ...]) -> list[int]:

@@ -141,6 +141,9 @@ PRIORITY_WEIGHTS: Mapping[str, str] = {
 OF_PASSES = ("schedulertype", "default_queue_depth", "bf_max_job_test", "bf_interval", "bf_resolution", "bf_window")
 """The settings by which Slurm goes through jobs."""
 
+OF_PREEMPTION = ("preempttype", "preemptmode", "preemptexempttime", "jobrequeue")
+"""The settings that say who gives way to whom, and how."""
+
 CLASSIC_SHARES = ("no_fair_tree", "depth_oblivious")
 SMALL_RELATIVE_TO_TIME, MAX_TRES = "small_relative_to_time", "max_tres"
 NO_NORMAL_PART = ("no_normal_part", "no_normal_all")
@@ -160,9 +163,11 @@ def setting_of(slurm: Mapping[str, Any], key: str) -> Any:
 def not_obeyed(slurm: Mapping[str, Any]) -> list[str]:
     """The settings of a site that change nothing where they might; flags of priorities each by themselves."""
     flags = [f"priorityflags {flag}" for flag in slurm.get("priorityflags", ()) if flag not in _KNOWN_FLAGS]
-    return [key for key in slurm if SETTINGS[key].usual is None and not _says_nothing(key, slurm[key])] + flags
+    obeyed = {key for key in slurm if SETTINGS[key].usual is not None or _says_nothing(key, slurm[key])}
+    return [key for key in slurm if key not in obeyed and key not in OF_PREEMPTION] + flags
 
 
 def _says_nothing(key: str, value: Any) -> bool:
-    """Whether a setting of priorities that is not modelled asks for nothing."""
-    return (key, value) in (("priorityweightassoc", 0), ("priorityusageresetperiod", "none"))
+    """Whether a setting that is not modelled asks for nothing, or for what is so anyway."""
+    idle = (("priorityweightassoc", 0), ("priorityusageresetperiod", "none"), ("preempt_youngest_first", True))
+    return (key, value) in idle

@@ -1,0 +1,101 @@
+"""Who would give way to a job that cannot start otherwise."""
+
+from __future__ import annotations
+
+from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.jobs.sites.fitting import could_fit, fits_now, take_from_held, take_now
+from joulewise.kernels.jobs.sites.layout import NOWHERE
+from joulewise.kernels.jobs.sites.outlook import planned_end_s
+
+
+@inlined
+def may_stop_others(run, giving, i, now_s):
+    """Whether a job may stop others now: none of those that it stopped before still has time, and it has no parts."""
+    if giving.stops.size == 0 or giving.of_job[i] == NOWHERE or run.conditions.part_of[i] != NOWHERE:
+        return False
+    return now_s >= giving.patient_s[i]
+
+
+@inlined
+def _would_give_way(run, giving, i, j, now_s):
+    """Whether a running job gives way to another, if that needs it: it has run for long enough, and does not yet.
+
+    Parts that started together do not.
+    """
+    of = giving.of_job[j]
+    if (
+        of == NOWHERE
+        or run.conditions.part_of[j] != NOWHERE
+        or giving.is_cut[j]
+        or giving.is_chosen[j]
+        or not giving.stops[giving.of_job[i], of]
+    ):
+        return False
+    return run.start_s[j] < now_s and now_s - run.start_s[j] >= giving.exempt_s
+
+
+@inlined
+def _goes_first(run, giving, i, j):
+    """Whether a job gives way before another: of a lower priority, or started later; of equal ones the later one."""
+    start_s = run.start_s
+    rank, other = giving.rank[giving.of_job[i]], giving.rank[giving.of_job[j]]
+    if rank != other:
+        return rank < other
+    return start_s[i] > start_s[j] or (start_s[i] == start_s[j] and i > j)
+
+
+@inlined
+def _next_one(run, giving, i, now_s):
+    """The job that gives way next to another, -1 if there is none."""
+    best = NOWHERE
+    for at in range(run.ends.size[0]):
+        j = run.ends.job[at]
+        if _would_give_way(run, giving, i, j, now_s) and (best == NOWHERE or _goes_first(run, giving, j, best)):
+            best = j
+    return best
+
+
+@inlined
+def _lend(run, j, now_s, sign):
+    """Look at places as if a running job had none, or as they are."""
+    k, pieces = run.asks.of_job[j], run.pieces
+    for p in range(pieces.first[j], pieces.first[j] + pieces.n[j]):
+        take_now(run, k, pieces.place[p], -sign * pieces.n_pieces[p])
+        take_from_held(run, k, pieces.place[p], -sign * pieces.n_pieces[p], now_s, planned_end_s(run, j))
+
+
+@inlined
+def _is_on_chosen(run, j):
+    """Whether a job runs at one of the places that were chosen."""
+    for p in range(run.pieces.first[j], run.pieces.first[j] + run.pieces.n[j]):
+        for c in range(run.choice.n[0]):
+            if run.choice.place[c] == run.pieces.place[p]:
+                return True
+    return False
+
+
+@shared
+def who_gives_way(run, giving, i, now_s):
+    """How many jobs give way to one: the first ones after which it fits, of these those at the places that it takes.
+
+    They are the first ones that are chosen, and the places of the job are.
+    """
+    k, n, fits = run.asks.of_job[i], 0, False
+    while not fits:
+        j = _next_one(run, giving, i, now_s)
+        if j == NOWHERE:
+            break
+        giving.chosen[n] = j
+        giving.is_chosen[j] = True
+        n += 1
+        _lend(run, j, now_s, 1)
+        fits = could_fit(run, k) and fits_now(run, k, now_s, now_s + run.coming.planned_s[i])
+    n_needed = 0
+    for at in range(n):
+        j = giving.chosen[at]
+        giving.is_chosen[j] = False
+        _lend(run, j, now_s, -1)
+        if fits and _is_on_chosen(run, j):
+            giving.chosen[n_needed] = j
+            n_needed += 1
+    return n_needed

@@ -1,0 +1,59 @@
+"""Who gives way to whom on a site, and what becomes of those who do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from joulewise.errors import Problem, raise_if_any
+from joulewise.model.arrays import Bools, Counts, Floats, Ints, freeze_fields
+
+
+@dataclass(frozen=True, eq=False)
+class Preemption:
+    """Qualities of service, of which `of_job` is that of each job, -1 for none that gives way or stops others.
+
+    Jobs of quality a may stop those of b where `stops[a, b]`, of lower `priority` first. These have `grace_s` more, and
+    run again from their start or, where that `cancels`, not again. Nobody gives way within `exempt_s` of its start.
+    """
+
+    names: tuple[str, ...]
+    of_job: Ints
+    stops: Bools
+    priority: Counts
+    grace_s: Floats
+    cancels: Bools
+    exempt_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        kinds = {"of_job": np.int32, "stops": np.bool_, "priority": np.int64, "grace_s": np.float64}
+        freeze_fields(self, {**kinds, "cancels": np.bool_})
+        raise_if_any(_problems(self))
+
+
+def nobody_gives_way(n_jobs: int) -> Preemption:
+    """No job stops another."""
+    none = np.empty(0)
+    stops, is_none = np.empty((0, 0), np.bool_), none.astype(np.bool_)
+    return Preemption((), np.full(n_jobs, -1, np.int32), stops, none.astype(np.int64), none, is_none)
+
+
+def _problems(of: Preemption) -> Iterator[Problem]:
+    n = len(of.names)
+    shapes = {"stops": (n, n), "priority": (n,), "grace_s": (n,), "cancels": (n,)}
+    for name, shape in shapes.items():
+        if getattr(of, name).shape != shape:
+            yield Problem(f"preemption.{name}", f"found the shape {getattr(of, name).shape}", f"must be {shape}")
+            return
+    if of.of_job.size and not (of.of_job.min() >= -1 and of.of_job.max() < n):
+        found = f"found {of.of_job.min()} to {of.of_job.max()}"
+        yield Problem("preemption.of_job", found, f"must be from -1 to {n - 1}")
+    if not ((of.grace_s >= 0) & np.isfinite(of.grace_s)).all():
+        yield Problem("preemption.grace_s", "found a time below 0 s or none", "must be 0 s or more, and finite")
+    reached = of.stops
+    for _ in range(n):
+        reached = reached | (reached.astype(np.int64) @ of.stops.astype(np.int64) > 0)
+    if reached.diagonal().any():
+        yield Problem("preemption.stops", "found a circle", "jobs may not give way to each other in a circle")
