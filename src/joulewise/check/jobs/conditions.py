@@ -41,8 +41,11 @@ def _did_s(case: JobCase) -> dict[int, list[float]]:
     used, is_bad = allocation.used, allocation.fate == Fate.KILLED
     if conditions is not None and conditions.failed is not None:
         is_bad = is_bad | conditions.failed
+    first_s = np.where(used, allocation.start_s, math.inf)
+    for job, start_s in zip(allocation.pieces.job.tolist(), allocation.pieces.start_s.tolist(), strict=True):
+        first_s[job] = min(first_s[job], start_s)
     columns = {
-        Kind.STARTED: (allocation.start_s, used),
+        Kind.STARTED: (first_s, np.isfinite(first_s)),
         Kind.ENDED: (allocation.end_s, used),
         Kind.ENDED_WELL: (allocation.end_s, used & ~is_bad),
         Kind.ENDED_BADLY: (allocation.end_s, used & is_bad),

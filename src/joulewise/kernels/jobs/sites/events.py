@@ -120,7 +120,7 @@ def _run_again(run, fates, i, now_s):
     forget_planned(run, i)
     run.start_s[i] = math.nan
     run.coming.time_s[i], run.coming.planned_s[i] = giving.time_s[i], giving.planned_s[i]
-    giving.is_cut[i], giving.is_again[i] = False, True
+    giving.is_cut[i], giving.is_again[i], run.conditions.has_come[i] = False, True, False
     push(run.later, i, now_s)
 
 
@@ -176,10 +176,11 @@ def _queue_up(run, fates, priority, i, now_s):
 @inlined
 def _come(run, fates, priority, i, now_s):
     """A job is ready, or refused if its holders have too many; whether one joins the queue and passes another there."""
-    if fates.giving.is_again[i]:
-        return _queue_up(run, fates, priority, i, now_s)
     if run.conditions.has_come[i]:
         return False
+    if fates.giving.is_again[i]:
+        run.conditions.has_come[i] = True
+        return _queue_up(run, fates, priority, i, now_s)
     if not _is_within(run, fates.admitted, i):
         fates.is_refused[i] = run.conditions.has_come[i] = True
         return False
