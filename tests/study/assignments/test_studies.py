@@ -41,6 +41,9 @@ fresh_samples = 30
 """
 
 
+UNCERTAIN = pytest.mark.thorough("compiles the kernels of uncertain times")
+
+
 @pytest.fixture(scope="module")
 def certain(tmp_path_factory: pytest.TempPathFactory) -> Results:
     methods = EVOLVED.replace('"nsga2"', '["nsga2", "annealing"]') + "moves = 2000\n"
@@ -52,7 +55,7 @@ def chances(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return run_fronts(uncertain(UTILITY) + OF_CHANCE, tmp_path_factory.mktemp("chances"))
 
 
-@pytest.fixture(params=["certain", "chances"])
+@pytest.fixture(params=["certain", pytest.param("chances", marks=UNCERTAIN)])
 def results(request: pytest.FixtureRequest) -> Results:
     found: Results = request.getfixturevalue(request.param)
     return found
@@ -111,6 +114,7 @@ def test_the_best_front_is_told(certain: Results) -> None:
     assert "% of the best possible hypervolume; from" in told
 
 
+@UNCERTAIN
 def test_every_point_is_seen_in_every_fresh_sample(chances: Results) -> None:
     clouds, fronts = chances.details(CLOUDS), chances.details(FRONTS).filter(pl.col("curve") == "front")
     assert clouds.height == 30 * fronts.height
@@ -123,6 +127,7 @@ def test_every_point_is_seen_in_every_fresh_sample(chances: Results) -> None:
     assert (fronts["sd_utility"] > 0).any()
 
 
+@UNCERTAIN
 def test_only_objectives_without_chance_have_a_bound(chances: Results) -> None:
     kinds = chances.runs.group_by("optimise.objective", maintain_order=True).agg(
         pl.col("hypervolume_percent", "normalised_percent", "fresh_percent", "fresh_mean_percent").count(),
@@ -134,6 +139,7 @@ def test_only_objectives_without_chance_have_a_bound(chances: Results) -> None:
     assert kinds["fresh_percent"].to_list() == [0, 2, 2, 2]
 
 
+@UNCERTAIN
 def test_fresh_samples_tell_of_the_objective_that_was_searched(chances: Results) -> None:
     for row in chances.runs.filter(pl.col("trial") == 0).iter_rows(named=True):
         clouds = chances.details(CLOUDS).filter(pl.col("run") == row["run"]).group_by("point", maintain_order=True)
@@ -152,6 +158,7 @@ def _area_percent(row: dict[str, Any], points: pl.DataFrame) -> float:
     return float(100 * area / (row["reference_energy_j"] * row["utility_ceiling"]))
 
 
+@UNCERTAIN
 def test_the_sentence_compares_like_with_like(chances: Results) -> None:
     def told(objective: str) -> str:
         runs = chances.runs.filter(pl.col("optimise.objective") == objective)
@@ -313,6 +320,7 @@ def test_what_policies_do_can_be_seeds() -> None:
     assert all(seed.runs.all() for seed in seeds)
 
 
+@UNCERTAIN
 def test_choices_under_chance_are_valued(chances: Results) -> None:
     runs, fronts = chances.runs, chances.details(FRONTS).filter(pl.col("is_cautious"))
     assert (runs["information_value"] >= 0).all()
