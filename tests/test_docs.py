@@ -80,6 +80,7 @@ def test_every_figure_has_a_small_picture() -> None:
     assert sum(pictures.values()) < 1_000_000
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_the_studies_of_changes_are_sound(tmp_path: Path) -> None:
     paths = changes.files_of(text_of(changes.PAGE), tmp_path)
     assert [jw.read_study(path).name for path in paths] == [path.stem for path in paths]

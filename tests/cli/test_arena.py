@@ -89,6 +89,7 @@ def test_a_world_that_a_policy_cannot_have_fails_alone(capsys: Capture) -> None:
     assert "No result on arena-tasks-7" in said.out
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_files_of_one_name_in_two_folders_are_kept_apart(capsys: Capture) -> None:
     for folder, worth in (("one", "utility / exec_s"), ("other", "exec_s / utility")):
         Path(folder).mkdir()

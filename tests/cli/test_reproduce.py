@@ -43,6 +43,7 @@ def test_printed_tables_are_judged_without_running_anything(capsys: Capture) -> 
     assert "nothing of chapter-8 is run here" in call(capsys, "reproduce", "chapter-8", "--trials", 3).err
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_illustrations_are_drawn_without_running_anything(capsys: Capture) -> None:
     found = json.loads(call(capsys, "reproduce", "illustrations", "--json").out)
     assert [figure["figure"] for figure in found["figures"]] == [

@@ -375,6 +375,7 @@ def test_output_to_a_full_disk_exits_2() -> None:
     assert "output: cannot be written: No space left on device\n      make room" in said.stderr
 
 
+@pytest.mark.thorough("starts processes and takes seconds")
 def test_list_names_the_policies_and_every_kind_has_json(capsys: Capture) -> None:
     said = call(capsys, "list")
     assert said.code == 0
@@ -425,6 +426,7 @@ def test_a_wrong_call_exits_2(arguments: list[str], capsys: Capture) -> None:
     assert "Traceback" not in said.err
 
 
+@pytest.mark.thorough("starts processes and takes seconds")
 def test_a_reader_that_has_read_enough_is_no_fault() -> None:
     listing = subprocess.Popen([*COMMAND, "list", "keys"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert listing.stdout is not None

@@ -265,6 +265,7 @@ FUZZERS = {
 """What takes a seed and a number of cases, and counts what became of them."""
 
 
+@pytest.mark.thorough("damages whole files")
 @pytest.mark.parametrize("kind", FUZZERS)
 def test_files_are_read_or_refused(kind: str) -> None:
     outcomes = FUZZERS[kind](FIXED, SHORT)

@@ -33,6 +33,7 @@ def day() -> Played:
     return played(SMALL)
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_what_is_shown_is_what_a_run_of_the_study_gives(day: Played, tmp_path: Path) -> None:
     (tmp_path / "play.toml").write_text(SMALL.text)
     results = run_study(parse_study(SMALL.text, "play.toml", tmp_path, check_inputs=True), tmp_path / "out", workers=1)

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,6 +85,7 @@ def addresses() -> tuple[str, ...]:
     return tuple(f"/api/studies/{name}/{board.name}" for name, found in boards.items() for board in found)
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @given(data=st.data())
 def test_whatever_a_slider_says_is_answered_or_refused_in_words(data: st.DataObject) -> None:
     client = served(*BOARDED)

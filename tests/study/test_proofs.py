@@ -155,6 +155,7 @@ def quickly(text: str) -> str:
     return QUICKLY + text
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_a_study_is_resumed_from_fragments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journal, "_FRAGMENT_ROWS", 2)
     cancel = CancelToken()

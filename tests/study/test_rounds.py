@@ -200,6 +200,7 @@ def test_the_most_that_were_made_is_said_too(tmp_path: Path) -> None:
     assert note.startswith("All 8 trials were made that there may be: a lead that is left open is known to ")
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_the_estimate_tells_the_least_and_the_most(tmp_path: Path) -> None:
     before = estimate(queue(), tmp_path)
     assert (before.n_runs_least, before.n_runs, before.n_missing_least, before.n_missing) == (10, 82, 10, 82)

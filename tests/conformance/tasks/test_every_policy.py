@@ -96,6 +96,7 @@ def test_every_run_conforms_and_names_do_not_matter(scenario: Scenario) -> None:
         assert_equal(simulate(renamed(world), manager, seed=7, trial=3).allocation, outcome.allocation)
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @a_few
 @given(scenario=scenarios(EXACT_UNITS_S, EXACT_INTERVALS))
 def test_shifting_all_instants_changes_nothing(scenario: Scenario) -> None:

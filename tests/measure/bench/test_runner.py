@@ -165,6 +165,7 @@ def test_a_member_is_pinned_and_told_its_variables() -> None:
 # What programs do wrong
 
 
+@pytest.mark.thorough("starts processes and takes seconds")
 @pytest.mark.parametrize(
     ("program", "problem"),
     [

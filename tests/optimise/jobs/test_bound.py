@@ -141,6 +141,7 @@ def test_a_sampled_run_gains_as_much_where_nothing_jumps() -> None:
     np.testing.assert_allclose(sampled, answer.gain, atol=0.02)
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @given(markets(), st.integers(0, 99))
 def test_no_pieces_gain_more_and_both_evaluations_agree(market: tuple[JobWorld, Certificate], seed: int) -> None:
     """Seconds drawn at random from the time between arrival and completion, a part of the shortest time each."""

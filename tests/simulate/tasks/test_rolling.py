@@ -30,6 +30,8 @@ from tests.strategies.managed_worlds import KINDS, ManagedScenario
 from tests.strategies.needs import with_end, with_powers
 from tests.strategies.simple_worlds import busy_world, simple_system, simple_workload
 
+pytestmark = pytest.mark.thorough("compiles a program of its own")
+
 EXACT = 1e-9
 SPLIT, PRICES = POLICIES["bag-makespan"], POLICIES["bag-prices"]
 
@@ -106,7 +108,6 @@ def least_cost(program: Program, may_leave: bool) -> float:
     return float(found.fun)
 
 
-@pytest.mark.thorough("takes seconds; others look at less of it")
 @pytest.mark.parametrize("may_leave", [False, True])
 def test_solver_finds_what_highs_finds(may_leave: bool) -> None:
     """Also when it goes on from the basis of other numbers, as it does from event to event."""

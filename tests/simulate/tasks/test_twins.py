@@ -119,6 +119,7 @@ def test_simulator_equals_twin_where_utilities_rise_first(
             assert check_allocation(world, simulate(world, manager).allocation, manager) == []
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @cases(divided_by=4)
 @given(scenario=scenarios(most_tasks=12), parts=st.tuples(*[st.sampled_from([0.0, 0.1, 1.0, 7.0])] * 3))
 def test_immediate_mode_with_a_mapper_that_takes_time_equals_its_twin(scenario: Scenario, parts: Model) -> None:

@@ -46,6 +46,7 @@ def test_a_job_that_the_queue_does_not_take_is_told(slurm: Slurm, tmp_path: Path
     assert slurm.jobs() == []
 
 
+@pytest.mark.thorough("starts processes and takes seconds")
 @needs_slurm
 def test_jobs_that_end_before_a_worker_is_there_are_told(slurm: Slurm, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"\d jobs ended before a worker of them could be reached"):
@@ -128,6 +129,7 @@ def test_every_queue_is_asked_once_for_all_jobs_whether_they_ended(
     assert len((tmp_path / "asked").read_text().splitlines()) == 1
 
 
+@pytest.mark.thorough("starts processes and takes seconds")
 def test_a_queue_that_does_not_say_which_jobs_there_are_is_asked_again(
     commands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,6 +33,7 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[RewardParameters]:
     return asked
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_every_method_rehearses_and_one_limit_is_for_all_of_its_searches(
     searches: list[RewardParameters], tmp_path: Path
 ) -> None:

@@ -87,6 +87,7 @@ def values_of(results: Results, variant: str, metric: str) -> np.ndarray[tuple[i
     return results.runs.filter(pl.col("variant") == variant).sort("trial")[metric].to_numpy()
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @pytest.mark.parametrize("metric", ["mean_wait_s", "busy_percent"])
 def test_differences_are_of_pairs_and_as_wide_as_resamples_spread(results: Results, metric: str) -> None:
     gaps = values_of(results, "larger", metric) - values_of(results, "as it is", metric)
@@ -184,6 +185,7 @@ def test_waits_come_first_where_no_rules_give_worth(results: Results, tmp_path: 
     assert ruled.first_columns[0].name == "possible_percent"
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_logs_have_a_bound_where_rules_or_the_study_say_so(tmp_path: Path) -> None:
     plain = STUDY.replace('bound = "trivial"\n', "")
     ruled = plain.replace("resample =", 'rules = "rules.toml"\nresample =')
@@ -209,6 +211,7 @@ def test_worlds_of_trials_are_common_and_come_out_again(results: Results) -> Non
     assert all(not verdict.problems for verdict in verify(results.folder, files=results.study.folder))
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_check_tells_what_trials_draw(tmp_path: Path) -> None:
     def warned(text: str) -> str:
         return " ".join(map(str, study_in(tmp_path, text).warnings))
