@@ -114,7 +114,10 @@ def year(case: Case) -> dict[str, float]:
 
 
 def flow(case: Case) -> dict[str, float]:
-    """The same cluster from a file of the site and what `sacct` prints to the report: seconds, and the most memory."""
+    """The same cluster from a file of the site and what `sacct` prints to the report: seconds, and the most memory.
+
+    The first run finds an empty cache, as on a new machine, and compiles; a smoke run has only the second.
+    """
     n_nodes, *jobs = _drawn(case, JOBS, LOAD, MEAN_S, 1)
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -133,8 +136,12 @@ def flow(case: Case) -> dict[str, float]:
                 row = (i, submitted, f"{time_s:.0f}", f"{planned_s / 60:.0f}", n * cores, n, asked, f"user{i % USERS}")
                 log.write(f"{'|'.join(map(str, row))}|COMPLETED\n")
         (folder / "study.toml").write_text(_STUDY, encoding="utf-8")
-        spent_s, largest_mb = command_spent(["run", str(folder / "study.toml")], {}, case)
-    return {"flow.jobs": float(len(jobs[0])), "flow.seconds": spent_s, "flow.largest_mb": largest_mb}
+        figures, cache = {"flow.jobs": float(len(jobs[0]))}, {"XDG_CACHE_HOME": f"{folder}/cache"}
+        for run in ("again",) if case.smoke else ("first", "again"):
+            command = ["run", str(folder / "study.toml"), "--out", str(folder / run)]
+            spent_s, largest_mb = command_spent(command, {} if case.smoke else cache, case)
+            figures |= {f"flow.{run}.seconds": spent_s, f"flow.{run}.largest_mb": largest_mb}
+    return figures
 
 
 def _with_users(case: Case, world: JobWorld) -> JobWorld:
@@ -252,6 +259,6 @@ SUBJECT = Subject(
         Bar("EASY on the start of SDSC-BLUE: the starts of plain Python", "peers.plain.same_starts", "at least", 1),
         Bar("a year with fair shares, qualities of service and limits, in seconds", "year.seconds", "at most", 60),
         Bar("100,000 jobs on 1,500 nodes from the files to the report: the most memory of a process, in MB",
-            "flow.largest_mb", "at most", 500),
+            "flow.again.largest_mb", "at most", 500),
     ),
 )  # fmt: skip
