@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -56,6 +57,8 @@ def test_starts_and_places_are_those_of_the_plain_twin(
     twin, types = twin_of(world, scheduler), world.types
 
     def worth(job: int, start_s: float) -> float:
+        if start_s == math.inf:
+            return -math.inf
         plan_s, row = twin.planned_s[job], types.first[world.jobs.work.task_type[job]]
         utility = float(world.jobs.work.utility(job, start_s + plan_s))
         wait_s = start_s - float(world.jobs.work.arrival_s[job])

@@ -18,13 +18,16 @@ from joulewise.kernels.jobs.sites.layout import NOWHERE
 
 @inlined
 def _note_worth(run, i, start_s):
-    """What a job is worth that starts then, as its place among others; not-a-number counts as the least."""
+    """What a job is worth that starts then, as its place among others.
+
+    Not-a-number counts as the least, and so does one that what is kept for it leaves no time.
+    """
     greed, planned_s = run.greed, run.coming.planned_s[i]
     end_s = start_s + planned_s
     utility = utility_of(greed.tasks, greed.utilities, i, end_s)
     wait_s = start_s - greed.tasks.arrival_s[i]
     gain = greed.value(utility, end_s, planned_s, greed.energy_j[i], wait_s, run.ranked.resources[i])
-    greed.heap.value[i] = -np.inf if np.isnan(gain) else gain
+    greed.heap.value[i] = -np.inf if np.isnan(gain) or start_s == np.inf else gain
     greed.heap.completion_s[i] = end_s
 
 
