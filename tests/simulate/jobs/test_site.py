@@ -127,6 +127,18 @@ def test_jobs_may_give_way_more_often_than_there_are_jobs() -> None:
     assert allocation.start_s.tolist() == [95, 95, *(10.0 * (k + 1) for k in range(9))]
 
 
+@pytest.mark.parametrize("name", ["easy", "fcfs", "conservative"])
+def test_who_gave_way_with_a_grace_does_not_pass_whom_it_gave_way_to(name: str) -> None:
+    world = giving_world(1)
+    demands = world.jobs.demands
+    assert demands is not None
+    assert demands.preemption is not None
+    patient = replace(demands, preemption=replace(demands.preemption, grace_s=np.array([2.0, 2.0])))
+    world = replace(world, jobs=replace(world.jobs, demands=patient))
+    allocation = simulate_jobs(world, Scheduler(JOB_POLICIES[name])).allocation
+    assert allocation.start_s.tolist() == [17, 17, 12]
+
+
 PASSES = st.builds(
     Passes, st.sampled_from((1.0, 3.0, 30.0, math.inf)), st.sampled_from((0.0, 1.0, 4.0, 60.0)),
     st.sampled_from((5.0, 100.0, 86_400.0)), st.sampled_from((1, 3, 100)), st.sampled_from((2, 100)),

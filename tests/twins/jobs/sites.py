@@ -526,10 +526,15 @@ class SiteTwin:
             for job in sorted(come, key=lambda job: (job in self.again or self.waits(job), job)):
                 if self.again.pop(job, None) is not None:
                     self.waiting.append(job)
+                    self.ready_s[job] = now_s
+                    continue
+                if job not in self.coming:  # another of its parts was refused at this instant
                     continue
                 self.coming.remove(job)
                 if not self.is_admitted(job):
-                    self.refused.add(job)
+                    self.refused |= {part for part in self.parts_of(job) if fits[part]}
+                    self.admitted -= self.refused
+                    self.coming -= self.refused
                     continue
                 self.admitted.add(job)
                 came.add(job)

@@ -155,14 +155,13 @@ def _priority_of(run, priority, i, now_s):
 
 
 @inlined
-def _queue_up(run, fates, priority, i, now_s):
+def _queue_up(run, priority, i, now_s):
     """A job joins the queue: higher tiers first, then by priority, then who was ready first; whether it passes one.
 
-    One that runs again has the place that it would have if it had waited.
+    One that runs again is as new as others that are ready now, so that it does not pass whom it gave way to.
     """
     waiting, at = run.waiting, run.waiting.n[0]
-    if not fates.giving.is_again[i]:
-        waiting.ready_s[i] = now_s
+    waiting.ready_s[i] = now_s
     if run.rules.by_shares:
         waiting.key[i] = _priority_of(run, priority, i, now_s)
     while at > 0 and _comes_before(run, i, waiting.job[at - 1]):
@@ -174,19 +173,35 @@ def _queue_up(run, fates, priority, i, now_s):
 
 
 @inlined
+def _refuse(run, fates, i):
+    """A job is refused, with all that would have started with it."""
+    conditions, c = run.conditions, run.conditions.part_of[i]
+    fates.is_refused[i] = conditions.has_come[i] = True
+    if c == NOWHERE:
+        return
+    for at in range(conditions.first_part[c], conditions.first_part[c + 1]):
+        j = conditions.part[at]
+        if fates.is_refused[j] or run.coming.time_s[j] == math.inf:
+            continue
+        if conditions.has_come[j]:
+            _count(run, fates.admitted, j, -1)
+        fates.is_refused[j] = conditions.has_come[j] = True
+
+
+@inlined
 def _come(run, fates, priority, i, now_s):
     """A job is ready, or refused if its holders have too many; whether one joins the queue and passes another there."""
     if run.conditions.has_come[i]:
         return False
     if fates.giving.is_again[i]:
         run.conditions.has_come[i] = True
-        return _queue_up(run, fates, priority, i, now_s)
+        return _queue_up(run, priority, i, now_s)
     if not _is_within(run, fates.admitted, i):
-        fates.is_refused[i] = run.conditions.has_come[i] = True
+        _refuse(run, fates, i)
         return False
     _count(run, fates.admitted, i, 1)
     j = comes_as(run, i)
-    return j != NOWHERE and _queue_up(run, fates, priority, j, now_s)
+    return j != NOWHERE and _queue_up(run, priority, j, now_s)
 
 
 @inlined

@@ -17,6 +17,15 @@ def may_stop_others(run, giving, i, now_s):
 
 
 @inlined
+def _is_where_it_may_run(run, k, j):
+    """Whether a job runs at any place that a class may have."""
+    for p in range(run.pieces.first[j], run.pieces.first[j] + run.pieces.n[j]):
+        if run.asks.gives[k, run.ground.group[run.pieces.place[p]]] > 0:
+            return True
+    return False
+
+
+@inlined
 def _would_give_way(run, giving, i, j, now_s):
     """Whether a running job gives way to another, if that needs it: it has run for long enough, and does not yet.
 
@@ -75,11 +84,29 @@ def _is_on_chosen(run, j):
 
 
 @shared
+def _fits_without_all(run, giving, i, now_s):
+    """Whether a job fits if all give way that would."""
+    k, n = run.asks.of_job[i], 0
+    for at in range(run.ends.size[0]):
+        j = run.ends.job[at]
+        if _would_give_way(run, giving, i, j, now_s):
+            giving.chosen[n] = j
+            n += 1
+            _lend(run, j, now_s, 1)
+    fits = n > 0 and could_fit(run, k) and fits_now(run, k, now_s, now_s + run.coming.planned_s[i])
+    for at in range(n):
+        _lend(run, giving.chosen[at], now_s, -1)
+    return fits
+
+
+@shared
 def who_gives_way(run, giving, i, now_s):
     """How many jobs give way to one: the first ones after which it fits, of these those at the places that it takes.
 
     They are the first ones that are chosen, and the places of the job are.
     """
+    if not _fits_without_all(run, giving, i, now_s):
+        return 0
     k, n, fits = run.asks.of_job[i], 0, False
     while not fits:
         j = _next_one(run, giving, i, now_s)
