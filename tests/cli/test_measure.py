@@ -55,6 +55,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_a_synthetic_machine_is_measured_reported_and_reported_again(folder: Path, capsys: Capture) -> None:
     said = call(capsys, "measure", "syn.toml", "--json")
     assert said.code == 0, said.err

@@ -146,6 +146,7 @@ def test_names_and_cells_steer_no_terminal(folder: str, capsys: Capture) -> None
     assert not set(said.out) & {"\x1b", "\x07", "\u202e"}
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_export_writes_tables_meanings_and_the_schedule(folder: str, capsys: Capture) -> None:
     said = call(capsys, "export", folder, "--out", "files", "--json")
     assert said.code == 0

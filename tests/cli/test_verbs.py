@@ -245,6 +245,7 @@ def test_a_finished_study_says_that_nothing_is_computed(study: Path, capsys: Cap
     assert "max-util" not in checked
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_run_in_json_has_the_summary(study: Path, capsys: Capture) -> None:
     said = call(capsys, "run", study, "--out", "here", "--workers", 1, "--no-report", "--json")
     found = json.loads(said.out)
@@ -435,6 +436,7 @@ def test_a_reader_that_has_read_enough_is_no_fault() -> None:
     assert (listing.returncode, err) == (0, b"")
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_a_report_runs_no_code_of_a_user(study: Path, capsys: Capture) -> None:
     Path("mine.py").write_text(HEURISTIC)
     study.write_text(QUICKLY + TEXT.replace('["random", "max-max-upt"]', '"mine.py:mine"'))

@@ -51,6 +51,7 @@ def test_every_object_is_one_short_line() -> None:
     assert [line for line in lines.values() if len(line) > 200 or "array(" in line or not line.isprintable()] == []
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_names_are_text_and_never_markup() -> None:
     pages = {name: each._repr_html_() for name, each in shown().items()}
     assert [name for name, page in pages.items() if HOSTILE.split(">")[0] in page] == []

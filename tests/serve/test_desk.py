@@ -41,6 +41,7 @@ def test_a_solve_that_takes_too_long_or_too_much_is_ended_and_says_so(desk: Desk
         desk.solve(fail)
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_what_is_compiled_for_a_question_does_not_count(desk: Desk) -> None:
     assert desk.solve(compile_for, 1.5) == "compiled"
     with pytest.raises(InputError, match=r"took more than 800 ms"):

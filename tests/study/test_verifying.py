@@ -232,6 +232,7 @@ def test_nothing_is_written_to_results(small_copy: Path) -> None:
     assert sorted(small_copy.rglob("*")) == before
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_what_depends_on_a_clock_is_judged_by_what_is_stored(tmp_path: Path) -> None:
     folder = run_small(tmp_path, change=timed).folder
     stored, other = verify(folder)
@@ -242,6 +243,7 @@ def test_what_depends_on_a_clock_is_judged_by_what_is_stored(tmp_path: Path) -> 
     assert verify(folder)[0].problems
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_runs_without_records_are_simulated_again(tmp_path: Path) -> None:
     run_small(tmp_path, change=lambda text: 'keep = "none"\n' + text)
     assert [verdict.problems for verdict in verify(tmp_path)] == [()] * 8

@@ -81,6 +81,7 @@ def _lowered_c(facility: Facility, air: Air, node_w: Floats) -> Floats:
     return lowered(float(room.redline_c.min()), float(room.hottest_c.min()))
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 @pytest.mark.parametrize("name", GREEDIES)
 def test_greedy_plans_keep_all_limits_and_fit_no_more(name: str) -> None:
     for seed in SEEDS:

@@ -300,6 +300,7 @@ def test_densities_are_those_of_the_ranges() -> None:
     assert names == {"0.1", "0.5", "1", "1.5"}
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_reports_say_what_was_found() -> None:
     (finding,) = utility_findings(utility_records(n_trials=3))
     assert finding.lead.startswith("Annealing found the best front: 98.")

@@ -174,6 +174,7 @@ def test_curves_are_those_of_the_log_and_bands_as_wide_as_resamples_spread(resul
     assert (last.x, last.y, last.high) == pytest.approx((1, 10, 10 + quantile * math.sqrt(8 * 5 / 4)))
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_waits_come_first_where_no_rules_give_worth(results: Results, tmp_path: Path) -> None:
     assert [column.name for column in results.study.first_columns][:3] == ["mean_wait_s", "median_wait_s", "p95_wait_s"]
     assert results.headline.name == "mean_wait_s"

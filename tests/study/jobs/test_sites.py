@@ -143,6 +143,7 @@ def test_jobs_that_never_start_are_told_with_the_reason_before_anything_is_run(s
     ]
 
 
+@pytest.mark.thorough("takes seconds; others look at less of it")
 def test_jobs_that_wait_for_what_never_comes_are_told_before_anything_is_run(sited: Path, tmp_path: Path) -> None:
     shutil.copy(sited / "site.toml", tmp_path)
     head = "JobID|Submit|Start|ElapsedRaw|AllocCPUS|State|Partition|Dependency"
