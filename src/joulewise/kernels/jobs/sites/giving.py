@@ -1,11 +1,14 @@
-"""Who would give way to a job that cannot start otherwise."""
+"""Jobs give way to one that cannot start otherwise."""
 
 from __future__ import annotations
 
 from joulewise.kernels.jit import inlined, shared
-from joulewise.kernels.jobs.sites.fitting import could_fit, fits_now, take_from_held, take_now
+from joulewise.kernels.jobs.sites.ahead import hold_due, take_from_held
+from joulewise.kernels.jobs.sites.fitting import could_fit, fits_now, take_now
 from joulewise.kernels.jobs.sites.layout import NOWHERE
-from joulewise.kernels.jobs.sites.outlook import planned_end_s
+from joulewise.kernels.jobs.sites.outlook import end_s, forget_planned, plan_end, planned_end_s
+from joulewise.kernels.jobs.sites.running import begin_job, end_job, place_job
+from joulewise.kernels.jobs.sites.timed import push, take_out
 
 
 @inlined
@@ -126,3 +129,47 @@ def who_gives_way(run, giving, i, now_s):
             giving.chosen[n_needed] = j
             n_needed += 1
     return n_needed
+
+
+@shared
+def starts_in_place_of_others(run, fates, i, now_s):
+    """Let jobs give way to one that fits then, at once or when their grace is over; whether it starts now."""
+    hold_due(run, now_s)
+    giving, grace_s = fates.giving, 0.0
+    n = who_gives_way(run, fates.giving, i, now_s)
+    for at in range(n):
+        grace_s = max(grace_s, giving.grace_s[giving.of_job[giving.chosen[at]]])
+    for at in range(n):
+        _cut(run, fates, giving.chosen[at], now_s)
+    if n == 0 or grace_s > 0.0:
+        giving.patient_s[i] = now_s + grace_s
+        return False
+    place_job(run, i, now_s)
+    begin_job(run, i, now_s)
+    return True
+
+
+@inlined
+def _cut(run, fates, j, now_s):
+    """A job gives way: at once, or when its grace is over if it has not ended before."""
+    giving, pieces = fates.giving, run.pieces
+    left_s = now_s + giving.grace_s[giving.of_job[j]] - run.start_s[j]
+    if left_s >= run.coming.time_s[j]:
+        return
+    giving.is_cut[j] = True
+    for p in range(pieces.first[j], pieces.first[j] + pieces.n[j]):
+        if giving.grace_s[giving.of_job[j]] == 0.0:
+            count = -pieces.n_pieces[p]
+            take_from_held(run, run.asks.of_job[j], pieces.place[p], count, now_s, planned_end_s(run, j))
+        run.outlook.changed[pieces.place[p]] += 1
+    forget_planned(run, j)
+    take_out(run.ends, j)
+    take_out(run.outlived, j)
+    run.coming.time_s[j] = run.coming.planned_s[j] = left_s
+    plan_end(run, j)
+    if giving.grace_s[giving.of_job[j]] == 0.0:
+        end_job(run, fates, j, now_s)
+        run.tried.look[0] += 1
+        giving.is_anew[0] = True
+    else:
+        push(run.ends, j, end_s(run, j))

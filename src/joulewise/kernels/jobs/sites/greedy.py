@@ -12,7 +12,8 @@ import numpy as np
 from joulewise.kernels.choice import utility_of
 from joulewise.kernels.heap import pop, push, replace_top, sift
 from joulewise.kernels.jit import inlined, shared
-from joulewise.kernels.jobs.sites.fitting import could_fit, earliest, fits_now
+from joulewise.kernels.jobs.sites.earliest import earliest
+from joulewise.kernels.jobs.sites.fitting import could_fit, fits_now
 from joulewise.kernels.jobs.sites.layout import NOWHERE
 
 

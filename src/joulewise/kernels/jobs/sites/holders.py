@@ -1,0 +1,47 @@
+"""What limits, and licences, let jobs have beside those that have some."""
+
+from __future__ import annotations
+
+from joulewise.kernels.jit import inlined
+from joulewise.kernels.jobs.sites.fitting import has_licences
+from joulewise.kernels.jobs.sites.kept import may_still_start
+from joulewise.kernels.jobs.sites.layout import NOWHERE
+
+
+@inlined
+def count_now(run, i, sign):
+    """The holders of a job, and who has licences, have more, or less, than before."""
+    k = run.asks.of_job[i]
+    for lic in range(run.ground.licences.size):
+        run.ground.licences[lic] -= sign * run.asks.licences[k, lic]
+    count_for(run, run.limits, i, sign)
+
+
+@inlined
+def count_for(run, limits, i, sign):
+    """The holders of a job have more, or less, than before."""
+    k = run.asks.of_job[i]
+    for slot in range(limits.holders.shape[1]):
+        b = limits.holders[i, slot]
+        if b != NOWHERE:
+            for w in range(limits.most.shape[1]):
+                limits.used[b, w] += sign * limits.uses[k, w]
+
+
+@inlined
+def is_within(run, limits, i):
+    """Whether all holders of a job may have what it uses beside what they have."""
+    k = run.asks.of_job[i]
+    for slot in range(limits.holders.shape[1]):
+        b = limits.holders[i, slot]
+        if b != NOWHERE:
+            for w in range(limits.most.shape[1]):
+                if limits.used[b, w] + limits.uses[k, w] > limits.most[b, w]:
+                    return False
+    return True
+
+
+@inlined
+def is_allowed(run, i, now_s):
+    """Whether licences and limits are enough for a job now, and what is kept for it lasts for long enough."""
+    return has_licences(run, run.asks.of_job[i]) and is_within(run, run.limits, i) and may_still_start(run, i, now_s)
