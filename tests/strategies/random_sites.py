@@ -179,6 +179,7 @@ def waiting_worlds(draw: st.DrawFn, worlds: st.SearchStrategy[JobWorld], *, has_
         begin_s,
         together if has_parts else None,
         np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n))),
+        np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n))),
     )
     if cycles_of(conditions, n):  # by parts that wait for each other's
         conditions = replace(conditions, together=None)

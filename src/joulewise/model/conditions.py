@@ -20,7 +20,11 @@ ALONE = -1
 
 
 class Kind(IntEnum):
-    """What a job waits for another to have done. It ends badly where it is killed, or failed in its log."""
+    """What a job waits for another to have done.
+
+    How that ended is what its log says. Where the log does not, it ended badly if it was killed at its limit; and
+    whatever the log says, if it was cancelled for others.
+    """
 
     STARTED = 0
     ENDED = 1
@@ -35,7 +39,8 @@ class Conditions:
     A row says that `job` waits until `delay_s` after the job `on` has done what the `kind` says. A job waits for all of
     its rows or, where it is `any_of`, for the first of them. None is looked at before its `begin_s`. Jobs of one number
     in `together`, -1 for none, start at the same instant, as parts of one. Those that `failed` end badly whatever comes
-    of them. These four have a value for each job; None stands for no such jobs.
+    of them, and those that `succeeded` end well unless they are cancelled. These five have a value for each job; None
+    stands for no such jobs.
     """
 
     job: Ints
@@ -46,12 +51,12 @@ class Conditions:
     begin_s: Floats | None = None
     together: Ints | None = None
     failed: Bools | None = None
+    succeeded: Bools | None = None
 
     def __post_init__(self) -> None:
         rows = {"job": np.int32, "on": np.int32, "kind": np.int8, "delay_s": np.float64}
-        freeze_fields(
-            self, {**rows, "any_of": np.bool_, "begin_s": np.float64, "together": np.int32, "failed": np.bool_}
-        )
+        others = {"any_of": np.bool_, "begin_s": np.float64, "together": np.int32}
+        freeze_fields(self, {**rows, **others, "failed": np.bool_, "succeeded": np.bool_})
 
     @classmethod
     def following(cls, after: Ints, delay_s: Floats | None = None) -> Self:
@@ -77,10 +82,18 @@ class Conditions:
         after[self.job], delay_s[self.job] = self.on, self.delay_s
         return after, delay_s
 
+    def ended_badly(self, is_killed: Bools, is_cancelled: Bools) -> Bools:
+        """Which jobs ended badly, of which these were killed at their limits or cancelled, and these cancelled."""
+        is_bad = is_killed if self.succeeded is None else is_killed & ~self.succeeded
+        return np.asarray(is_bad | is_cancelled if self.failed is None else is_bad | is_cancelled | self.failed)
+
+
+_OF_EACH_JOB = ("any_of", "begin_s", "together", "failed", "succeeded")
+
 
 def condition_problems(conditions: Conditions, n_jobs: int) -> Iterator[Problem]:
     """Everything that is wrong with the conditions of so many jobs."""
-    columns = {name: getattr(conditions, name) for name in ("any_of", "begin_s", "together", "failed")}
+    columns = {name: getattr(conditions, name) for name in _OF_EACH_JOB}
     for name, column in columns.items():
         if column is not None and column.shape != (n_jobs,):
             found = f"found {column.size} values"
@@ -111,7 +124,8 @@ def condition_problems(conditions: Conditions, n_jobs: int) -> Iterator[Problem]
 def cycles_of(conditions: Conditions, n_jobs: int) -> list[list[int]]:
     """Jobs that wait for each other in a round, each list from a job to the same one; jobs that start together are one.
 
-    Of rounds that share jobs one is told.
+    A job for which any of several is enough waits in a round only if all of these do. Of rounds that share jobs one is
+    told.
     """
     part = np.arange(n_jobs)
     if conditions.together is not None:
@@ -123,13 +137,20 @@ def cycles_of(conditions: Conditions, n_jobs: int) -> list[list[int]]:
     if not waits_for_later.any():
         return []
     first, last = job[waits_for_later].min(), on[waits_for_later].max()  # every round has such a row at both its ends
-    left = (np.minimum(job, on) >= first) & (np.maximum(job, on) <= last)
-    while True:  # rows of jobs for which nobody waits, or that wait for nobody, are in no round
-        kept = left & np.isin(job, on[left]) & np.isin(on, job[left])
-        if (kept == left).all():
-            break
-        left = kept
-    return _rounds(conditions.job[left], job[left], on[left])
+    inside = (np.minimum(job, on) >= first) & (np.maximum(job, on) <= last)
+    is_any = np.zeros(n_jobs, np.bool_) if conditions.any_of is None else conditions.any_of
+    of_any = is_any[conditions.job]
+    waits = np.ones(n_jobs, np.bool_)
+    while True:  # who waits for nobody that waits does not, and is waited for by nobody
+        stays = inside & waits[on]
+        is_free = np.zeros(n_jobs, np.bool_)
+        is_free[conditions.job[of_any & ~stays]] = True
+        left = stays & ~is_free[conditions.job]
+        now = np.zeros(n_jobs, np.bool_)
+        now[job[left]] = True
+        if (now == waits).all():
+            return _rounds(conditions.job[left], job[left], on[left])
+        waits = now
 
 
 def _rounds(job: Ints, part: Counts, of: Counts) -> list[list[int]]:

@@ -80,7 +80,11 @@ def test_jobs_that_wait_start_as_in_the_plain_twin(
 
 
 @pytest.mark.parametrize("overrun", ["raise", "unaware"])
-@given(world=site_worlds(overruns=True, keeps=True), name=st.sampled_from(NAMES), ahead=st.sampled_from((None, 0, 2)))
+@given(
+    world=site_worlds(overruns=True, keeps=True) | waiting_worlds(site_worlds(overruns=True, keeps=True)),
+    name=st.sampled_from(NAMES),
+    ahead=st.sampled_from((None, 0, 2)),
+)
 def test_what_is_kept_for_some_jobs_is_that_of_the_plain_twin(
     overrun: Overrun, world: JobWorld, name: str, ahead: int | None
 ) -> None:

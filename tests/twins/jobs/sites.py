@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,11 @@ class Stay(NamedTuple):
     at: dict[tuple[int, int], int]
     start_s: float
     end_s: float
+
+
+def orders_of(parts: list[int]) -> Iterator[list[int]]:
+    """The orders in which parts are tried: all of the last five."""
+    yield from ([*parts[:-5], *last] for last in permutations(parts[-5:]))
 
 
 @dataclass
@@ -53,6 +59,7 @@ class SiteTwin:
     coming: set[int] = field(default_factory=set)
     again: dict[int, float] = field(default_factory=dict)
     began_s: dict[int, float] = field(default_factory=dict)
+    submitted: set[int] = field(default_factory=set)
     admitted: set[int] = field(default_factory=set)
     cut: set[int] = field(default_factory=set)
     cancelled: set[int] = field(default_factory=set)
@@ -275,15 +282,16 @@ class SiteTwin:
         instants |= {now_s} | {at for stay in self.held for at in (stay.start_s, stay.end_s) if at > now_s}
         instants |= set(self.kept_instants(now_s))
         for at_s in sorted(instants):
-            for part in parts:
-                chosen = self.choice(part, at_s, now_s, False)
-                if chosen is not None:
-                    times_s = (at_s, at_s + self.planned_s[part])
-                    start_s, end_s = times_s if self.passes is None else map(self.rounded, times_s)
-                    self.held.append(Stay(part, chosen, start_s, end_s))
-            if len(self.held) == len(before) + len(parts) and at_s <= now_s + window_s:
-                return
-            self.held = list(before)
+            for order in orders_of(parts):
+                for part in order:
+                    chosen = self.choice(part, at_s, now_s, False)
+                    if chosen is not None:
+                        times_s = (at_s, at_s + self.planned_s[part])
+                        start_s, end_s = times_s if self.passes is None else map(self.rounded, times_s)
+                        self.held.append(Stay(part, chosen, start_s, end_s))
+                if len(self.held) == len(before) + len(parts) and at_s <= now_s + window_s:
+                    return
+                self.held = list(before)
 
     def has_licences(self, job: int) -> bool:
         used = sum((self.demands.licences[self.class_of(stay.job)] for stay in self.running), 0)
@@ -307,6 +315,19 @@ class SiteTwin:
         return all(
             sum(holder in limits.holders[other] for other in self.admitted) < limits.most[holder, 0] for holder in mine
         )
+
+    def submit(self, jobs: Iterable[int]) -> None:
+        """Jobs are submitted, of which some may have been before; each counts from then on, or is refused."""
+        for job in jobs:
+            if job in self.submitted:
+                continue
+            self.submitted.add(job)
+            if job not in self.refused and self.is_admitted(job):
+                self.admitted.add(job)
+            else:
+                self.refused |= {part for part in self.parts_of(job) if part in self.coming | self.submitted}
+                self.admitted -= self.refused
+                self.coming -= self.refused
 
     def makes_room(self, job: int, now_s: float) -> bool:
         """Let running jobs give way to one that fits then, if any do; whether it starts now."""
@@ -424,20 +445,22 @@ class SiteTwin:
         return may
 
     def start(self, parts: list[int], now_s: float) -> bool:
-        """Let all parts start, each beside those before it, or none."""
-        before, places = list(self.running), []
-        for part in parts:
-            chosen = self.choice(part, now_s, now_s, True)
-            if chosen is None:
-                break
-            self.running.append(Stay(part, chosen, now_s, now_s + self.planned_s[part]))
-            places.append(chosen)
-        self.running = before
-        if len(places) < len(parts):
-            return False
-        for part, chosen in zip(parts, places, strict=True):
-            self.enter(part, chosen, now_s)
-        return True
+        """Let all parts start, each beside those before it in the first order in which all fit, or none."""
+        before = list(self.running)
+        for order in orders_of(parts):
+            places = {}
+            for part in order:
+                chosen = self.choice(part, now_s, now_s, True)
+                if chosen is None:
+                    break
+                self.running.append(Stay(part, chosen, now_s, now_s + self.planned_s[part]))
+                places[part] = chosen
+            self.running = list(before)
+            if len(places) == len(parts):
+                for part in parts:
+                    self.enter(part, places[part], now_s)
+                return True
+        return False
 
     def waits(self, job: int) -> bool:
         """Whether a job does not come when it arrives."""
@@ -465,8 +488,9 @@ class SiteTwin:
         """When a job did what others wait for; infinite where it has not."""
         conditions, end_s = self.world.jobs.conditions, self.ended.get(job, math.inf)
         assert conditions is not None
+        is_good = conditions.succeeded is not None and bool(conditions.succeeded[job])
         is_bad = (
-            job in self.killed
+            (job in self.killed and not is_good)
             or job in self.cancelled
             or (conditions.failed is not None and bool(conditions.failed[job]))
         )
@@ -504,6 +528,7 @@ class SiteTwin:
         """Where and when each job starts."""
         fits, came = self.demands.can_start(self.site), set()
         self.coming = {job for job in range(self.world.n_jobs) if fits[job]}
+        came_in_order = sorted(self.coming)
         pass_s, now_s = math.inf, -math.inf
         while (
             self.coming
@@ -517,26 +542,20 @@ class SiteTwin:
                 comes_s = [*map(self.ready_of, self.coming), *self.again.values()]
                 now_s = min([*comes_s, *ends, pass_s, *self.kept_instants(now_s)])
             self.is_anew = False
+            self.submit(job for job in came_in_order if self.world.jobs.work.arrival_s[job] < now_s)
             if now_s == math.inf:
                 break
             for stay, end_s in zip(list(self.running), ends, strict=True):
                 if end_s == now_s:
                     self.end(stay, now_s)
+            self.submit(job for job in came_in_order if self.world.jobs.work.arrival_s[job] <= now_s)
             come = [*(job for job in self.coming if self.ready_of(job) == now_s), *self.again]
             for job in sorted(come, key=lambda job: (job in self.again or self.waits(job), job)):
                 if self.again.pop(job, None) is not None:
                     self.waiting.append(job)
                     self.ready_s[job] = now_s
                     continue
-                if job not in self.coming:  # another of its parts was refused at this instant
-                    continue
                 self.coming.remove(job)
-                if not self.is_admitted(job):
-                    self.refused |= {part for part in self.parts_of(job) if fits[part]}
-                    self.admitted -= self.refused
-                    self.coming -= self.refused
-                    continue
-                self.admitted.add(job)
                 came.add(job)
                 if came >= set(self.parts_of(job)):
                     self.waiting.append(self.parts_of(job)[0])

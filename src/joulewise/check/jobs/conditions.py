@@ -29,7 +29,7 @@ def ready_by_conditions(case: JobCase) -> Floats:
     is_first = set() if conditions.any_of is None else set(np.flatnonzero(conditions.any_of).tolist())
     for job, instants in waits.items():
         found[job] = max(found[job], min(instants) if job in is_first else max(instants))
-    for parts in _parts(case):
+    for parts in parts_of(case):
         latest_s = max(found[job] for job in parts)
         found.update(dict.fromkeys(parts, latest_s))
     return np.array([found[job] for job in range(arrival_s.size)])
@@ -39,6 +39,8 @@ def _did_s(case: JobCase) -> dict[int, list[float]]:
     """By what others may wait for, when each job did it; infinite where it did not."""
     allocation, conditions = case.allocation, case.world.jobs.conditions
     used, is_bad = allocation.used, allocation.fate == Fate.KILLED
+    if conditions is not None and conditions.succeeded is not None:
+        is_bad = is_bad & (case.is_cancelled | ~conditions.succeeded)
     if conditions is not None and conditions.failed is not None:
         is_bad = is_bad | conditions.failed
     first_s = np.where(used, allocation.start_s, math.inf)
@@ -53,7 +55,7 @@ def _did_s(case: JobCase) -> dict[int, list[float]]:
     return {int(kind): np.where(did, at_s, math.inf).tolist() for kind, (at_s, did) in columns.items()}
 
 
-def _parts(case: JobCase) -> list[list[int]]:
+def parts_of(case: JobCase) -> list[list[int]]:
     """The jobs of each number that start together."""
     conditions = case.world.jobs.conditions
     if conditions is None or conditions.together is None:
@@ -67,7 +69,7 @@ def _parts(case: JobCase) -> list[list[int]]:
 def parts_start_together(case: JobCase) -> Iterator[str]:
     """All parts of one job start at the same instant, or none does."""
     start_s = np.where(case.allocation.used, case.allocation.start_s, math.inf)
-    for parts in _parts(case):
+    for parts in parts_of(case):
         others = np.array(parts)[start_s[parts] != start_s[parts[0]]]
         why = f" (with job {parts[0]}, of which it is a part)"
         yield from job_findings("start_s", others, start_s[others], start_s[parts[0]], why)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from joulewise.check.jobs.case import JobCase, JobRule, job_findings
+from joulewise.check.jobs.conditions import parts_of
 from joulewise.check.jobs.giving import RULES_OF_GIVING_WAY
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.jobs import Fate
@@ -108,26 +109,28 @@ def _limits_are_kept(case: JobCase) -> Iterator[str]:
 
 
 def _refused_are_those_beyond_a_limit(case: JobCase) -> Iterator[str]:
-    """Of no holder more jobs wait and run than may, and jobs are refused only where one holder has as many."""
-    limits, allocation = _parts(case)[1].admitted, case.allocation
-    fate = allocation.fate
-    is_refused = fate == Fate.DROPPED
-    came = (
-        np.isfinite(allocation.ready_s) & (allocation.ready_s <= case.world.jobs.work.end_s) & (fate != Fate.IMPOSSIBLE)
-    )
+    """Of no holder more submitted jobs wait and run than may, and jobs are refused only where one holder has as many.
+
+    Parts of a job are refused together, as one of them is; until then those before it wait.
+    """
+    limits, allocation, come_s = _parts(case)[1].admitted, case.allocation, case.world.jobs.work.arrival_s
+    is_refused = allocation.fate == Fate.DROPPED
+    came = (come_s <= case.world.jobs.work.end_s) & (allocation.fate != Fate.IMPOSSIBLE)
     gone_s = np.where(allocation.used, allocation.end_s, np.inf)
-    is_due = np.zeros(fate.size, np.bool_)
+    is_due = np.zeros(came.size, np.bool_)
+    may_have_waited = is_refused & np.isin(np.arange(came.size), [job for parts in parts_of(case) for job in parts])
     for holder, name in enumerate(limits.names):
-        mine = (limits.holders == holder).any(axis=1) & came
-        there, asked = np.flatnonzero(mine & ~is_refused), np.flatnonzero(mine)
-        n_come, n_gone = (np.sort(at_s[there]) for at_s in (allocation.ready_s, gone_s))
-        at_s = allocation.ready_s[asked]
+        mine, most = (limits.holders == holder).any(axis=1) & came, int(limits.most[holder, 0])
+        asked, n_most = np.flatnonzero(mine), np.cumsum(mine & may_have_waited)[mine]
+        n_come, n_gone = (np.sort(at_s[mine & ~is_refused]) for at_s in (come_s, gone_s))
+        at_s = come_s[asked]
         n_there = np.searchsorted(n_come, at_s, "right") - np.searchsorted(n_gone, at_s, "right")
-        most = int(limits.most[holder, 0])
-        is_due[asked] |= n_there >= most
+        is_due[asked] |= n_there + n_most - may_have_waited[asked] >= most
         for at in asked[(n_there > most) & ~is_refused[asked]][:1].tolist():
-            when = float(allocation.ready_s[at])
+            when = float(come_s[at])
             yield f"submissions of {name}: found more jobs at {when!r} s than the {most} that may wait and run"
+    for parts in parts_of(case):
+        is_due[parts] = is_due[parts].any()
     wrong = np.flatnonzero(is_refused & ~is_due)
     yield from job_findings("fate of a job that no limit refuses", wrong, "DROPPED", "any other")
 

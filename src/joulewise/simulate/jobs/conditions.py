@@ -98,11 +98,11 @@ def _not_before_s(jobs: Jobs) -> Floats:
 
 
 def _is_bad(world: JobWorld, scheduler: Scheduler, told: Conditions) -> Bools:
-    """Which jobs end badly."""
+    """Which jobs end badly, before any is cancelled."""
     first, kind = world.types.first, world.jobs.work.task_type
-    fits, is_bad = np.diff(first)[kind] > 0, _flags(told.failed, world.n_jobs)
-    is_bad[fits] |= job_arrays.killed(world, scheduler)[first[kind[fits]]]
-    return is_bad
+    fits, is_killed = np.diff(first)[kind] > 0, np.zeros(world.n_jobs, np.bool_)
+    is_killed[fits] = job_arrays.killed(world, scheduler)[first[kind[fits]]]
+    return told.ended_badly(is_killed, np.zeros(world.n_jobs, np.bool_))
 
 
 def _parts(told: Conditions, n: int) -> tuple[Counts, Counts, Counts]:

@@ -9,12 +9,18 @@ from joulewise.model.conditions import ALONE, Conditions, Kind
 from joulewise.model.jobs import JobWorld
 
 
-def ready_times(world: JobWorld, start_s: Floats, end_s: Floats, killed: Bools) -> Floats:
-    """The instant for each job, infinite where what it waits for never came; starts and ends are NaN for no nodes."""
+def ready_times(world: JobWorld, start_s: Floats, end_s: Floats, killed: Bools, cancelled: Bools) -> Floats:
+    """The instant for each job, infinite where what it waits for never came; starts and ends are NaN for no nodes.
+
+    Those that were `cancelled` for others are among the `killed`.
+    """
     conditions, arrival_s = world.jobs.conditions, world.jobs.work.arrival_s
     if conditions is None:
         return arrival_s
-    came_s = np.fmin(_came_s(conditions, start_s, end_s, killed), np.inf) + conditions.delay_s
+    came_s = (
+        np.fmin(_came_s(conditions, start_s, end_s, conditions.ended_badly(killed, cancelled)), np.inf)
+        + conditions.delay_s
+    )
     ready_s, first_s = arrival_s.copy(), np.full(arrival_s.size, np.inf)
     if conditions.begin_s is not None:
         np.maximum(ready_s, conditions.begin_s, out=ready_s)
@@ -31,9 +37,8 @@ def ready_times(world: JobWorld, start_s: Floats, end_s: Floats, killed: Bools) 
     return ready_s
 
 
-def _came_s(conditions: Conditions, start_s: Floats, end_s: Floats, killed: Bools) -> Floats:
+def _came_s(conditions: Conditions, start_s: Floats, end_s: Floats, is_bad: Bools) -> Floats:
     """When what each row waits for came; NaN where it did not."""
-    is_bad = killed if conditions.failed is None else killed | conditions.failed
     instants = {
         Kind.STARTED: start_s,
         Kind.ENDED: end_s,

@@ -188,7 +188,9 @@ class JobEngine:
         fate[ran] = np.where(self.is_killed[option[ran]], Fate.KILLED, Fate.RAN)
         fate[np.diff(self.world.types.first)[self.world.jobs.work.task_type] == 0] = Fate.IMPOSSIBLE
         start_s = np.where(ran, plan.start_s, np.nan)
-        ready_s = ready_times(self.world, start_s, np.where(ran, plan.end_s, np.nan), fate == Fate.KILLED)
+        ready_s = ready_times(
+            self.world, start_s, np.where(ran, plan.end_s, np.nan), fate == Fate.KILLED, np.zeros_like(ran)
+        )
         return JobAllocation(option, start_s, plan.end_s, ready_s, fate, _pieces(self.broken, self.numbers))
 
 

@@ -415,7 +415,7 @@ def _allocation(world: JobWorld, site: Site, state: SiteRun, fates: SiteFates, s
     )  # fmt: skip
     first_s = start_s.copy()
     np.fmin.at(first_s, job, pieces.start_s)
-    ready_s = ready_times(world, first_s, end_s, fate == Fate.KILLED)
+    ready_s = ready_times(world, first_s, end_s, fate == Fate.KILLED, is_cancelled)
     return JobAllocation(option, start_s, end_s, ready_s, fate, pieces, _places(site, state, lost))
 
 

@@ -9,6 +9,7 @@ from joulewise.kernels.jobs.sites.earliest import earliest
 from joulewise.kernels.jobs.sites.fitting import choose, take
 from joulewise.kernels.jobs.sites.kept import kept_s
 from joulewise.kernels.jobs.sites.layout import NOWHERE
+from joulewise.kernels.jobs.sites.turns import IN_ANY_ORDER, has_turned, put_in_order
 
 
 @shared
@@ -58,22 +59,40 @@ def hold(run, i, now_s):
 
 @shared
 def hold_parts(run, c, now_s):
-    """Hold places for all parts of a job, each beside those before it, from the earliest instant at which all fit."""
-    conditions, from_s, n_before = run.conditions, now_s, run.held.size[0]
+    """Hold places for all parts of a job from the earliest instant at which they fit beside each other."""
+    conditions, from_s = run.conditions, now_s
     begin, end = conditions.first_part[c], conditions.first_part[c + 1]
-    while from_s < math.inf:
+    while True:
         for at in range(begin, end):  # each must fit alone
             from_s = earliest(run, conditions.part[at], now_s, from_s)
-        if from_s > now_s + run.rules.window_s:
+        if from_s == math.inf or from_s > now_s + run.rules.window_s:
             return
-        for at in range(begin, end):
-            if earliest(run, conditions.part[at], now_s, from_s) != from_s:
-                break
-            _hold_from(run, conditions.part[at], from_s)
-            if at == end - 1:
-                return
-        _forget_after(run, n_before)
+        if _hold_beside(run, begin, end, now_s, from_s):
+            return
         from_s = _next_change(run, from_s)
+
+
+@shared
+def _hold_beside(run, begin, end, now_s, from_s):
+    """Hold places for parts from an instant on, in the first order in which all fit; whether there is one."""
+    part, held = run.conditions.part, run.held
+    at, first = begin, max(begin, end - IN_ANY_ORDER)
+    while at < end:
+        if earliest(run, part[at], now_s, from_s) == from_s:
+            _hold_from(run, part[at], from_s)
+            at += 1
+            continue
+        while at >= begin and not (at >= first and has_turned(part, at, end)):
+            at -= 1
+            if at >= begin:
+                n = held.size[0]
+                while n > 0 and held.job[n - 1] == part[at]:
+                    n -= 1
+                _forget_after(run, n)
+        if at < begin:
+            return False
+    put_in_order(part, begin, end)
+    return True
 
 
 @inlined

@@ -12,44 +12,25 @@ from joulewise.kernels.jobs.sites.conditions import comes_as
 from joulewise.kernels.jobs.sites.fitting import could_fit, fits_now
 from joulewise.kernels.jobs.sites.giving import may_stop_others, starts_in_place_of_others
 from joulewise.kernels.jobs.sites.greedy import next_best, open_looks
-from joulewise.kernels.jobs.sites.holders import count_for, is_allowed, is_within
+from joulewise.kernels.jobs.sites.holders import is_allowed
 from joulewise.kernels.jobs.sites.kept import kept_s, see_kept
 from joulewise.kernels.jobs.sites.layout import ANY_NUMBER, NOWHERE
 from joulewise.kernels.jobs.sites.parts import may_parts, start_parts
 from joulewise.kernels.jobs.sites.queue import queue_up, sort
 from joulewise.kernels.jobs.sites.running import begin_job, end_all, is_outlived, place_job
 from joulewise.kernels.jobs.sites.shares import see_shares
+from joulewise.kernels.jobs.sites.submitting import pass_over, submit
 from joulewise.kernels.jobs.sites.timed import next_s, pop
 
 
 @inlined
-def _refuse(run, fates, i):
-    """A job is refused, with all that would have started with it."""
-    conditions, c = run.conditions, run.conditions.part_of[i]
-    fates.is_refused[i] = conditions.has_come[i] = True
-    if c == NOWHERE:
-        return
-    for at in range(conditions.first_part[c], conditions.first_part[c + 1]):
-        j = conditions.part[at]
-        if fates.is_refused[j] or run.coming.time_s[j] == math.inf:
-            continue
-        if conditions.has_come[j]:
-            count_for(run, fates.admitted, j, -1)
-        fates.is_refused[j] = conditions.has_come[j] = True
-
-
-@inlined
 def _come(run, fates, priority, i, now_s):
-    """A job is ready, or refused if its holders have too many; whether one joins the queue and passes another there."""
+    """A job is ready; whether one joins the queue and passes another there."""
     if run.conditions.has_come[i]:
         return False
     if fates.giving.is_again[i]:
         run.conditions.has_come[i] = True
         return queue_up(run, priority, i, now_s)
-    if not is_within(run, fates.admitted, i):
-        _refuse(run, fates, i)
-        return False
-    count_for(run, fates.admitted, i, 1)
     j = comes_as(run, i)
     return j != NOWHERE and queue_up(run, priority, j, now_s)
 
@@ -181,20 +162,21 @@ def _pass_twice(run, fates, pass_s, now_s):
 def run_site(run, fates, priority, end_s):
     """Let everything happen up to an instant; at how many instants somebody waited for a decision.
 
-    At one instant all ends come first, then all arrivals, those that follow another last, then the waiting jobs are
-    looked at; once more if any gave way at once. Where nothing came free, nobody gives way and their order
-    stands, those that waited before fit no better than before, and only the new ones are looked at.
+    At one instant all ends come first, then all submissions and arrivals, those that follow another last, then the
+    waiting jobs are looked at; once more if any gave way at once. Where nothing came free, nobody gives way and their
+    order stands, those that waited before fit no better than before, and only the new ones are looked at.
     """
-    n_arrived, n_events, coming, rules, pass_s = 0, 0, run.coming, run.rules, math.inf
-    gives_way = fates.giving.stops.size > 0
+    n_arrived, n_submitted, n_events, coming, rules, pass_s = 0, 0, 0, run.coming, run.rules, math.inf
+    gives_way, refuses = fates.giving.stops.size > 0, fates.admitted.most.size > 0
     now_s = -math.inf
     while True:
         is_new = fates.giving.is_anew[0]
+        n_arrived = pass_over(run, fates, n_arrived)
         now_s = now_s if is_new else min(next_s(run.ends), next_s(run.later), pass_s, kept_s(run, run.kept.n_past[0]))
-        while n_arrived < coming.arrival_s.size and coming.waits[n_arrived]:
-            n_arrived += 1
         if n_arrived < coming.arrival_s.size and not is_new:
             now_s = min(now_s, coming.arrival_s[n_arrived])
+        if refuses:
+            n_submitted = submit(run, fates, n_submitted, min(np.nextafter(now_s, -math.inf), end_s))
         if now_s == math.inf or now_s > end_s:
             return n_events
         sorts_always = not (rules.is_by_arrival or rules.by_shares)
@@ -203,6 +185,8 @@ def run_site(run, fates, priority, end_s):
             is_new |= sort(run, priority, run.ranked.shares.seen_s[0])
         is_new |= end_all(run, fates, now_s) or sorts_always or is_outlived(run, now_s)
         is_new |= see_kept(run, now_s)
+        if refuses:
+            n_submitted = submit(run, fates, n_submitted, now_s)
         begin = run.waiting.n[0]
         while n_arrived < coming.arrival_s.size and coming.arrival_s[n_arrived] == now_s:
             if not coming.waits[n_arrived]:

@@ -7,27 +7,32 @@ from joulewise.kernels.jobs.sites.ahead import hold_due
 from joulewise.kernels.jobs.sites.fitting import could_fit, fits_now
 from joulewise.kernels.jobs.sites.holders import count_now, is_allowed
 from joulewise.kernels.jobs.sites.running import begin_job, place_job, take_back
+from joulewise.kernels.jobs.sites.turns import IN_ANY_ORDER, has_turned, put_in_order
 
 
 @shared
 def start_parts(run, c, now_s):
-    """Let the parts of a waiting job start if all fit beside each other, or none; whether they did."""
-    conditions, n_placed = run.conditions, 0
+    """Let the parts of a waiting job start if all fit beside each other in some order, or none; whether they did."""
+    conditions = run.conditions
     begin, end = conditions.first_part[c], conditions.first_part[c + 1]
     for at in range(begin, end):
         if not could_fit(run, run.asks.of_job[conditions.part[at]]):
             return False
     hold_due(run, now_s)
-    for at in range(begin, end):
+    at, first = begin, max(begin, end - IN_ANY_ORDER)
+    while at < end:
         i = conditions.part[at]
-        if not fits_now(run, run.asks.of_job[i], now_s, now_s + run.coming.planned_s[i]):
-            break
-        place_job(run, i, now_s)
-        n_placed += 1
-    if n_placed < end - begin:
-        for at in range(begin + n_placed - 1, begin - 1, -1):
-            take_back(run, conditions.part[at], now_s)
-        return False
+        if fits_now(run, run.asks.of_job[i], now_s, now_s + run.coming.planned_s[i]):
+            place_job(run, i, now_s)
+            at += 1
+            continue
+        while at >= begin and not (at >= first and has_turned(conditions.part, at, end)):
+            at -= 1
+            if at >= begin:
+                take_back(run, conditions.part[at], now_s)
+        if at < begin:
+            return False
+    put_in_order(conditions.part, begin, end)
     for at in range(begin, end):
         begin_job(run, conditions.part[at], now_s)
     return True
