@@ -26,10 +26,10 @@ SITE = SiteTables(
 
 
 def line(job: str, submit: int = 0, run: int = 60, cores: int = 1, **more: Any) -> str:
-    """A line of sacct with what a table of squeue could add to it; it starts as it is submitted unless it is said."""
+    """A line of sacct with what a table of squeue could add to it; when it started is not told unless it is said."""
     cells = {"state": "COMPLETED", "user": "ana", "name": "a", "dependency": "", "begin": "", "limit": "", **more}
-    start = cells.pop("start", submit)
-    times = [f"2026-01-01T00:{at // 60:02}:{at % 60:02}" for at in (submit, start)]
+    start = cells.pop("start", None)
+    times = [f"2026-01-01T00:{at // 60:02}:{at % 60:02}" if at is not None else "Unknown" for at in (submit, start)]
     return "|".join(map(str, (job, *times, run, 60, cores, *cells.values()))) + "\n"
 
 

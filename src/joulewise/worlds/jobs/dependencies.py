@@ -14,8 +14,19 @@ KINDS = {
     "afterok": Kind.ENDED_WELL,
     "afternotok": Kind.ENDED_BADLY,
     CORRESPONDING: Kind.ENDED_WELL,
+    "afterburstbuffer": Kind.ENDED,
+    "expand": Kind.STARTED,
 }
 """What the other job must have done, by Slurm's word for it."""
+
+TAKEN_AS = {
+    "afterburstbuffer": (
+        "jobs that wait for what others write from a burst buffer",
+        "wait for the ends of these, as if that took no time",
+    ),
+    "expand": ("jobs that add what they get to another job", "jobs of their own, once the other one has started"),
+}
+"""Kinds that are not replayed as they are: of which jobs they are, and what becomes of these."""
 
 _KNOWN = ", ".join((*KINDS, SINGLETON))
 _JOB = re.compile(r"(\d+(?:_(?:\d+|\*))?)(?:\+(\d+))?")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,11 +15,14 @@ import polars as pl
 from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.conditions import ALONE, NO_JOB, Conditions, Kind, cycles_of
+from joulewise.model.preemption import Preemption
 from joulewise.units import count
+from joulewise.worlds.jobs.contradicted import ends_told, unmet_in_log
 from joulewise.worlds.jobs.dependencies import (
     CORRESPONDING,
     KINDS,
     SINGLETON,
+    TAKEN_AS,
     Dependency,
     OddDependencyError,
     dependencies_in,
@@ -34,11 +37,8 @@ TASK_OF_AN_ARRAY = r"^(\d+)_\d+((?:@.*)?)$"
 NEVER = "never met"
 """The key of the finding on jobs that wait for what cannot come any more."""
 
-_ENDED_BADLY = (
-    "boot_fail", "cancelled", "deadline", "failed", "last part failed", "node_fail", "out_of_memory", "preempted",
-    "revoked", "timeout",
-)  # fmt: skip
-"""What logs say of jobs that ended badly."""
+NO_LIMIT = 0
+"""What Slurm calls the limit of an array that has none."""
 
 _LEAVE_OUT = 'put it right in the log, or give dependencies = "ignore" in [workload]'
 
@@ -58,39 +58,31 @@ class LoggedConditions:
     source: str
     has_site: bool
 
-    def __post_init__(self) -> None:
-        raise_if_any(_array_problems(self.jobs.log, self.source))
-
     @cached_property
     def together(self) -> Ints | None:
         """A number for the parts of each mixed job, -1 for other jobs; None where no parts start together."""
         return _together(self.jobs.log) if self.has_site else None
 
-    def conditions(self, fits: Bools, findings: list[TraceFinding]) -> Conditions | None:
-        """What jobs wait for, None where none does; what cannot be kept is noted."""
+    def conditions(
+        self, fits: Bools, findings: list[TraceFinding], giving: Preemption | None = None
+    ) -> Conditions | None:
+        """What jobs wait for, None where none does, where some give way to others; what cannot be kept is noted."""
         log = self.jobs.log
         told = _Told.of(self.jobs, fits, findings)
-        rows = [*_followed(self.jobs, fits, findings), *told.rows]
-        problems = [*told.problems(self.source), *_odd_begins(log, self.source)]
+        followed = _followed(self.jobs, fits, findings)
+        problems = [*_array_problems(log, self.source), *told.problems(self.source), *_odd_begins(log, self.source)]
         begin_s = _begin_s(self.jobs, findings)
-        if not rows and begin_s is None and self.together is None:
+        _note_lone_parts(log, findings)
+        if not followed and not told.rows and begin_s is None and self.together is None:
             raise_if_any((*problems, *self._unknown_to_clusters(None)))
             return None
-        columns = list(zip(*rows, strict=True)) if rows else [(), (), (), ()]
-        by_end = any(row.kind in (Kind.ENDED_WELL, Kind.ENDED_BADLY) for row in told.rows)
-        conditions = Conditions(
-            np.array(columns[0], np.int32),
-            np.array(columns[1], np.int32),
-            np.array(columns[2], np.int8),
-            np.array(columns[3], np.float64),
-            told.any_of if told.any_of.any() else None,
-            begin_s,
-            self.together,
-            log["status"].is_in(_ENDED_BADLY).fill_null(False).to_numpy() if by_end else None,
-        )
-        problems += _cycles(conditions, log["job_id"], self.source)
-        raise_if_any((*problems, *self._unknown_to_clusters(conditions)))
-        never = int(_never_met(conditions, self.jobs).sum())
+        logged = _conditions([*followed, *told.rows], told.any_of, begin_s, self.together, log)
+        problems += _cycles(logged, log["job_id"], self.source)
+        conditions = _without_contradicted(logged, len(followed), self.jobs, findings)
+        raise_if_any((*problems, *self._unknown_to_clusters(logged)))
+        if not conditions.n_rows and begin_s is None and self.together is None:
+            return None
+        never = int(_never_met(conditions, self.jobs, giving).sum())
         _note(findings, NEVER, never, "jobs that wait for what cannot come any more, such as the good end of one that "
               "failed", "never start, as in Slurm")  # fmt: skip
         return conditions
@@ -101,11 +93,43 @@ class LoggedConditions:
             return
         told = conditions is not None and not conditions.are_of_one_earlier_job
         names = [name for name in ("dependency", "begin_s") if told and self.jobs.log[name].count()]
-        names += ["array_limit"] if self.jobs.log["array_limit"].count() else []
+        names += ["array_limit"] if (self.jobs.log["array_limit"] > NO_LIMIT).any() else []
         if names:
             found = f"found {' and '.join(f'jobs with {name}' for name in names)}, and clusters"
             allowed = "on clusters jobs can wait for the end of one earlier job alone"
             yield Problem(self.source, found, allowed, _ON_CLUSTERS)
+
+
+def _conditions(
+    rows: list[_Row], any_of: Bools, begin_s: Floats | None, together: Ints | None, log: pl.DataFrame
+) -> Conditions:
+    """These rows, and how jobs ended where any of them asks for that."""
+    columns = list(zip(*rows, strict=True)) if rows else [(), (), (), ()]
+    by_end = any(row.kind in (Kind.ENDED_WELL, Kind.ENDED_BADLY) for row in rows)
+    return Conditions(
+        np.array(columns[0], np.int32),
+        np.array(columns[1], np.int32),
+        np.array(columns[2], np.int8),
+        np.array(columns[3], np.float64),
+        any_of if any_of.any() else None,
+        begin_s,
+        together,
+        *(ends_told(log) if by_end else (None, None)),
+    )
+
+
+def _without_contradicted(
+    conditions: Conditions, n_followed: int, jobs: TraceJobs, findings: list[TraceFinding]
+) -> Conditions:
+    """The conditions without the dependencies of which the log shows that they did not hold; these are noted."""
+    unmet = unmet_in_log(conditions, jobs)
+    unmet[:n_followed] = False
+    _note(findings, "started without it", np.unique(conditions.job[unmet]).size,
+          "jobs that in the log started before what they depend on had come", "taken as met, as the log contradicts it",
+          "guessed")  # fmt: skip
+    kept = ~unmet
+    columns = {name: getattr(conditions, name)[kept] for name in ("job", "on", "kind", "delay_s")}
+    return replace(conditions, **columns)
 
 
 _ON_CLUSTERS = 'describe the site in [system], or give dependencies = "ignore" in [workload]'
@@ -197,6 +221,8 @@ class _Told:
             elif len(there) < len(others):
                 unmet["depends on a job that fits nowhere"].add(row)
             is_met |= not there
+            if each.word in TAKEN_AS:
+                unmet[each.word].add(row)
             kind = int(KINDS.get(each.word, Kind.ENDED))
             rows += [_Row(row, other, kind, each.delay_s) for other in there]
         if not (found.is_any and is_met):
@@ -215,6 +241,7 @@ _UNMET = {
         "these do not wait",
     ),
     "depends on a job that fits nowhere": ("jobs that depend on one which fits nowhere", "taken as met"),
+    **TAKEN_AS,
 }
 
 
@@ -293,11 +320,18 @@ def _cycles(conditions: Conditions, names: pl.Series, source: str) -> Iterator[P
         yield Problem(f"{source}: dependency of job {names[cycle[0]]}", found, "none would ever start", _LEAVE_OUT)
 
 
-def _never_met(conditions: Conditions, jobs: TraceJobs) -> Bools:
-    """Which jobs wait for what cannot come, whatever the scheduler does: it could kill those past their limits."""
+def _never_met(conditions: Conditions, jobs: TraceJobs, giving: Preemption | None) -> Bools:
+    """Which jobs wait for what cannot come, whatever the scheduler does.
+
+    It could kill those past their limits of which the log does not say how they ended, and cancel some for others.
+    """
     n = jobs.cores.size
-    failed = np.zeros(n, np.bool_) if conditions.failed is None else conditions.failed
-    surely_good = ~failed & (jobs.run_s <= jobs.requested_s)
+    failed, succeeded = (
+        np.zeros(n, np.bool_) if told is None else told for told in (conditions.failed, conditions.succeeded)
+    )
+    surely_good = ~failed & (succeeded | (jobs.run_s <= jobs.requested_s))
+    if giving is not None:
+        surely_good &= ~np.append(giving.cancels & giving.stops.any(axis=0), False)[giving.of_job]
     is_dead = (conditions.kind == Kind.ENDED_WELL) & failed[conditions.on]
     is_dead |= (conditions.kind == Kind.ENDED_BADLY) & surely_good[conditions.on]
     is_any = np.zeros(n, np.bool_) if conditions.any_of is None else conditions.any_of
@@ -337,6 +371,20 @@ def _odd_begins(log: pl.DataFrame, source: str) -> Iterator[Problem]:
         yield Problem(f"{source}: begin time of {_these(late)}", "found one outside the log", allowed, _LEAVE_OUT)
 
 
+def _note_lone_parts(log: pl.DataFrame, findings: list[TraceFinding]) -> None:
+    """Note parts of mixed jobs of which others are not replayed: a number is missing, or there is only one."""
+    parts = log.select(whole=_whole_in("job_id", PART_OF_A_MIXED_JOB), number=_number_of_part()).drop_nulls("whole")
+    of_whole = parts.group_by("whole").agg(pl.len(), last=pl.col("number").max())
+    is_lone = (pl.col("len") == 1) | (pl.col("len") <= pl.col("last"))
+    n = int(of_whole.filter(is_lone)["len"].sum())
+    _note(findings, "part without the others", n, "parts of mixed jobs of which others are not replayed",
+          "start without these")  # fmt: skip
+
+
+def _number_of_part() -> pl.Expr:
+    return pl.col("job_id").str.extract(r"\+(\d+)", 1).cast(pl.Int64, strict=False)
+
+
 def _together(log: pl.DataFrame) -> Ints | None:
     """A number for the parts of each mixed job of which several are replayed, -1 for all other jobs."""
     whole = log.select(whole=_whole_in("job_id", PART_OF_A_MIXED_JOB))["whole"]
@@ -365,7 +413,8 @@ def _is_sound(text: str) -> bool:
 
 def tasks_of_arrays(log: pl.DataFrame) -> tuple[Counts, Counts, list[str]]:
     """The limited array of each job, -1 for none; how many tasks of each may run together, and what it is called."""
-    frame = log.select(whole=_whole_in("job_id", TASK_OF_AN_ARRAY), most="array_limit")
+    most = pl.when(pl.col("array_limit") != NO_LIMIT).then("array_limit")
+    frame = log.select(whole=_whole_in("job_id", TASK_OF_AN_ARRAY), most=most)
     limited = frame.drop_nulls().group_by("whole", maintain_order=True).agg(pl.col("most").max())
     if limited.is_empty():
         return np.full(log.height, -1, np.int64), np.empty(0, np.int64), []
@@ -375,9 +424,9 @@ def tasks_of_arrays(log: pl.DataFrame) -> tuple[Counts, Counts, list[str]]:
 
 
 def _array_problems(log: pl.DataFrame, source: str) -> Iterator[Problem]:
-    """Limits of arrays that let none of their tasks run."""
-    wrong = log.filter(pl.col("array_limit") < 1)
+    """Limits of arrays that are none."""
+    wrong = log.filter(pl.col("array_limit") < NO_LIMIT)
     if wrong.height:
         found = f"found {wrong['array_limit'][0]}"
         where = f"{source}: array_limit of {_these(wrong['job_id'].to_list())}"
-        yield Problem(where, found, "must be 1 or more, or empty", _LEAVE_OUT)
+        yield Problem(where, found, "must be 1 or more, or empty or 0 for no limit", _LEAVE_OUT)

@@ -6,6 +6,7 @@ import polars as pl
 
 from joulewise.worlds.jobs import tres
 from joulewise.worlds.jobs.logs import LARGEST, SCHEMA, Log, frame_of
+from joulewise.worlds.jobs.submit_lines import own_options
 
 NAMES: dict[str, tuple[str, ...]] = {
     "id": ("JobID", "JobIDRaw"),
@@ -53,12 +54,12 @@ _MEMORY_IN_ALL = r"(?:^|,)mem=([0-9.]+[KMGTP]?)"
 _NO_MEMORY = r"^0+\D*$"
 _KILO = {"": 2**10, "K": 1, "M": 2**10, "G": 2**20, "T": 2**30, "P": 2**40}
 
-_DEPENDENCY = r"\s(?:--dependency[= ]|-d ?)[\"']?((?:after|singleton)[\w:+?,*]*)"
-_ARRAY_LIMIT = r"\s(?:--array[= ]|-a ?)[\"']?[0-9,:\-]+%([0-9]+)"
-_BEGIN = r"\s(?:--begin[= ]|-b ?)[\"']?"
+_DEPENDENCY = r"\s--dependency=((?:after|singleton|expand)[\w:+?,*]*)"
+_ARRAY_LIMIT = r"\s--array=[0-9,:\-]+%([0-9]+)"
+_BEGIN = r"\s--begin="
 _BEGIN_AT = rf"{_BEGIN}([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T[0-9]{{2}}:[0-9]{{2}}(?::[0-9]{{2}})?)"
 _BEGIN_AFTER = rf"{_BEGIN}now\+([0-9]+)([a-z]+)?"
-_BEGIN_NOW = rf"{_BEGIN}now(?:[\s\"']|$)"
+_BEGIN_NOW = rf"{_BEGIN}now(?:\s|$)"
 _MINUTES = len("2026-03-01T09:00")
 _UNITS_S = {
     f"{unit}{ending}": float(seconds)
@@ -108,7 +109,7 @@ def frame_of_records(log: Log, records: pl.DataFrame) -> pl.DataFrame:
     is_going_on = records["state"].is_in(_GOING_ON).fill_null(False)
     log.note("not ended", int(is_going_on.sum()))
     records = records.filter(~is_going_on)
-    records = records.with_columns(**_of_submit_line())
+    records = records.with_columns(submit_line=own_options(records["submit_line"])).with_columns(**_of_submit_line())
     log.note("odd begin time", int(records["is_odd_begin"].sum()))
     is_plain = [records[name].str.contains(PLAIN_DATE) for name in ("begin", "submit")]
     log.note("begin in another zone", int((is_plain[0] != is_plain[1]).fill_null(False).sum()))
@@ -147,7 +148,7 @@ def _columns() -> dict[str, pl.Expr]:
         **{name: pl.col(name) for name in ("cores", "requested_cores", "nodes", "requested_nodes", "energy_j")},
         "requested_memory_kb": pl.col("memory_kb"),
         "begin_s": pl.coalesce((begin_s - submit_s).clip(0), "begin_after_s"),
-        "array_limit": _number("array_limit"),
+        "array_limit": pl.when(_number("array_limit") != 0).then(_number("array_limit")),
     }
     texts = ("user", "group", "queue", "partition", "cluster", "application", "reservation", "features", "dependency")
     return {
@@ -163,7 +164,7 @@ def _of_submit_line() -> dict[str, pl.Expr]:
     line = pl.col("submit_line")
     dated, after = line.str.extract(_BEGIN_AT, 1), line.str.extract(_BEGIN_AFTER, 1).cast(pl.Float64)
     unit_s = line.str.extract(_BEGIN_AFTER, 2).replace_strict(_UNITS_S, default=None, return_dtype=pl.Float64)
-    is_asked = line.str.contains(r"\s--begin[= ]") & ~line.str.contains(_BEGIN_NOW)
+    is_asked = line.str.contains(_BEGIN) & ~line.str.contains(_BEGIN_NOW)
     return {
         "dependency": pl.coalesce(_told("dependency"), line.str.extract(_DEPENDENCY, 1)),
         "array_limit": pl.coalesce("array_limit", line.str.extract(_ARRAY_LIMIT, 1)),

@@ -27,8 +27,9 @@ from joulewise.worlds.jobs.ruled import RuledJobs
 from joulewise.worlds.jobs.rules import read_rules
 from joulewise.worlds.jobs.sites.arrays import with_array_limits
 from joulewise.worlds.jobs.sites.demands import demands_on
-from joulewise.worlds.jobs.sites.ground import clusters_of, not_replayed, site_of, with_partitions
+from joulewise.worlds.jobs.sites.ground import clusters_of, few, not_replayed, site_of, with_partitions
 from joulewise.worlds.jobs.sites.parts import parts_that_fit
+from joulewise.worlds.jobs.sites.past_limits import note_past_limits
 from joulewise.worlds.jobs.sites.reservations import kept_nodes
 from joulewise.worlds.jobs.sites.site import SiteTables
 from joulewise.worlds.jobs.sites.usual_times import usual_times
@@ -166,6 +167,8 @@ def load_trace(
         jobs = blocks.resampled(jobs, blocks.drawn(seed, trial))
     if system is not None:
         raise_if_any(_spare(p))
+    if blocks is not None and tables is not None:
+        raise_if_any(_reserved_for_some(tables))
     findings += more if tables is None else [finding for finding in more if finding.key not in TOLD_OF_SITES]
     site = None if tables is None else site_of(tables, clock, kept_nodes(tables, clock, findings))
     clusters = _clusters(p, table, jobs, system)
@@ -178,6 +181,7 @@ def load_trace(
         findings += not_replayed(tables)
         if waits is not None:
             demands = replace(demands, limits=with_array_limits(demands.limits, jobs.log))
+        note_past_limits(tables, demands, findings)
         together = None if waits is None else waits.together
         fits = demands.can_start(site) if together is None else parts_that_fit(site, demands, together, findings)
     types = _types(ruled, np.array(p.power_fractions[: p.pstates]), fits)
@@ -187,7 +191,9 @@ def load_trace(
         what = "jobs that no nodes allowed to them have room for" if tables else _TOO_LARGE
         reason = f"{what} (the largest needs {largest:,} processors)"
         findings.append(TraceFinding("too large", n, reason, "reported as impossible, they never start", "lost"))
-    conditions = None if waits is None else waits.conditions(fits, findings)
+    conditions = (
+        None if waits is None else waits.conditions(fits, findings, None if demands is None else demands.giving)
+    )
     made = Jobs(_work(ruled, p), conditions, labels_of(jobs.log), demands)
     replayed = ClusterSystem(clusters, types)
     told = (jobs.log["job_id"], jobs.requested_s, jobs.cores, table.about, tuple(findings), clock)
@@ -257,6 +263,15 @@ def _spare(p: TraceParameters) -> Iterator[Problem]:
         if getattr(p, name) != usual:
             allowed = "is for the log's own machine, and the study has clusters"
             yield Problem(f"workload.{name}", f"found {as_written(getattr(p, name))}", allowed, "leave one of them out")
+
+
+def _reserved_for_some(tables: SiteTables) -> Iterator[Problem]:
+    """Reservations at their instants, where blocks bring their jobs on other days: these would wait without end."""
+    names = [each.name for each in tables.reservations if each.users or each.accounts]
+    if names:
+        found = f"found reservations for users or accounts ({few(names)}), and a log that is resampled"
+        allowed = "their jobs would come on other days, and wait for what is over"
+        yield Problem("workload.resample", found, allowed, "take them out of the file of the site, or leave it out")
 
 
 def _nothing_left(p: TraceParameters, findings: list[TraceFinding]) -> InputError:

@@ -42,11 +42,15 @@ def submissions_of(
 
 
 def beyond(limits: Limits, come_s: Floats, gone_s: Floats) -> Bools:
-    """Which jobs come when a holder of theirs has as many as it may, if jobs come and go at these instants."""
+    """Which jobs come when a holder of theirs has as many as it may, if jobs come and go at these instants.
+
+    Of those that come at one instant the first in order do so before the others.
+    """
     found = np.zeros(come_s.size, np.bool_)
     for holder in range(len(limits.names)):
         mine = np.flatnonzero((limits.holders == holder).any(axis=1))
-        n_come = np.searchsorted(np.sort(come_s[mine]), come_s[mine], "left")
+        n_come = np.empty(mine.size, np.int64)
+        n_come[np.argsort(come_s[mine], kind="stable")] = np.arange(mine.size)
         n_gone = np.searchsorted(np.sort(gone_s[mine]), come_s[mine], "right")
         found[mine] |= n_come - n_gone >= limits.most[holder, 0]
     return found
