@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from joulewise.check.jobs.allocation import check_jobs
 from joulewise.errors import InputError
+from joulewise.kernels.jobs.sites import turns
 from joulewise.model.jobs import Fate, JobWorld
 from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Scheduler
 from joulewise.worlds.jobs.dependencies import OddDependencyError, dependencies_in
-from joulewise.worlds.jobs.sites.site import NodeGroup, Partition, Qos, SiteTables
+from joulewise.worlds.jobs.sites.side_by_side import IN_ANY_ORDER
+from joulewise.worlds.jobs.sites.site import NodeGroup, Partition, Qos, Reservation, SiteTables
 from joulewise.worlds.jobs.trace_files import read_trace_table
 from joulewise.worlds.jobs.traces import Trace, TraceParameters, load_trace
 
@@ -153,8 +156,128 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     assert "begin time of job 7 and 1 other: found one outside the log" in said[4]
     assert "found a cycle: 1 after 3 after 1; none would ever start" in said[5]
     assert all('dependencies = "ignore"' in text for text in said)
-    with pytest.raises(InputError, match="array_limit of job 1_1: found 0; must be 1 or more"):
-        load(tmp_path, line("1_1", limit=0))
+    with pytest.raises(InputError) as caught:
+        load(tmp_path, line("1_1", limit=-1), line("2", dependency="afterwards:1"))
+    assert ["found -1" in str(problem) for problem in caught.value.problems] == [True, False]
+
+
+def test_a_limit_of_0_is_none(tmp_path: Path) -> None:
+    trace = load(tmp_path, *(line(f"3_{n}", limit=0, cores=2, run=50) for n in range(5)))
+    assert list(run(trace).values()) == [0, 0, 0, 0, 50]
+
+
+def test_what_the_log_contradicts_counts_as_met(tmp_path: Path) -> None:
+    trace = load(
+        tmp_path,
+        line("1", state="FAILED", start=0),
+        line("2", start=60, dependency="afterok:1"),  # released by hand
+        line("3", start=5, dependency="afterany:1"),
+        line("4", start=70, dependency="afterok:1?afternotok:1"),  # one of the two had come
+        line("5", start=0, dependency="after:1+2,afterok:77"),
+        line("6", start=59, dependency="afterany:1"),  # within a second
+        line("7", dependency="afterok:1"),  # nobody knows whether it ever started
+        line("8", start=60, dependency="afternotok:6"),
+    )
+    starts = run(trace)
+    assert [starts[job] for job in "234568"] == [0, 0, 60, 0, 60, 0]
+    assert np.isnan(starts["7"])
+    counts = counted(trace)
+    assert (counts["started without it"], counts["depends on an absent job"], counts["never met"]) == (4, 1, 1)
+
+
+def test_how_a_job_ended_is_the_word_of_the_log(tmp_path: Path) -> None:
+    late = (line("1", run=7200), line("2", run=7200, state=""), line("3", dependency="afterok:1"))
+    trace = load(tmp_path, *late, line("4", dependency="afterok:2"), line("5", dependency="afternotok:1"))
+    world = JobWorld(trace.system.clusters, trace.system.types, trace.jobs, site=trace.site)
+    scheduler = Scheduler(JOB_POLICIES["easy"], overrun="kill")
+    allocation = simulate_jobs(world, scheduler).allocation
+    assert allocation.start_s[2] == 3600, "the log says that job 1 ended well"
+    assert np.isnan(allocation.start_s[3:]).all(), "of job 2 it says nothing, and the replay kills it"
+    assert check_jobs(world, allocation, scheduler) == []
+    assert counted(trace)["never met"] == 1
+
+
+def test_any_of_several_is_no_cycle_where_one_can_come(tmp_path: Path) -> None:
+    first = line("1", dependency="afterany:2?afterany:3")
+    trace = load(tmp_path, first, line("2", dependency="afterany:1"), line("3"))
+    assert run(trace) == {"1": 60, "2": 120, "3": 0}
+    with pytest.raises(InputError, match="found a cycle: 1 after 3 after 1"):
+        load(tmp_path, first, line("2", dependency="afterany:1"), line("3", dependency="afterany:1"))
+
+
+def test_kinds_that_are_not_replayed_as_they_are(tmp_path: Path) -> None:
+    trace = load(tmp_path, line("1"), line("2", dependency="afterburstbuffer:1"), line("3", dependency="expand:1"))
+    assert run(trace) == {"1": 0, "2": 60, "3": 0}
+    counts = counted(trace)
+    assert (counts["afterburstbuffer"], counts["expand"]) == (1, 1)
+
+
+def test_parts_without_the_others_are_told(tmp_path: Path) -> None:
+    assert "part without the others" not in counted(load(tmp_path, line("9+0"), line("9+1")))
+    trace = load(tmp_path, line("9+0"), line("9+2"), line("8+0"), line("7+0"), line("7+1"))
+    assert counted(trace)["part without the others"] == 3
+
+
+TWO_KINDS = SiteTables(
+    name="s",
+    nodes=(NodeGroup(name="a", count=1, cores=2), NodeGroup(name="b", count=1, cores=4)),
+    partitions=(
+        Partition(name="both", nodes=("a", "b"), default=True),
+        Partition(name="small", nodes=("a",)),
+    ),
+)
+IN_PARTITIONS = "JobID|Submit|ElapsedRaw|TimelimitRaw|AllocCPUS|AllocNodes|State|Partition\n"
+
+
+@pytest.mark.parametrize("name", ["fcfs", "easy", "conservative"])
+def test_no_part_takes_what_only_another_can_use(name: str, tmp_path: Path) -> None:
+    rows = [("9+0", 2, "both"), ("9+1", 2, "small"), ("10", 1, "both")]
+    lines = [f"{job}|2026-01-01T00:00:00|60|60|{cores}|1|COMPLETED|{at}\n" for job, cores, at in rows]
+    (tmp_path / "log.txt").write_text(IN_PARTITIONS + "".join(lines))
+    trace = load_trace(TraceParameters(trace="log.txt"), TWO_KINDS, tmp_path)
+    assert run(trace, name) == {"9+0": 0, "9+1": 0, "10": 0}
+
+
+def test_parts_that_find_no_places_in_any_order_are_refused(tmp_path: Path) -> None:
+    three = replace(SITE, nodes=(NodeGroup(name="cpu", count=3, cores=4),))
+    rows = [("9+0", 3), ("9+1", 3), ("9+2", 3), ("9+3", 3)]
+    lines = [f"{job}|2026-01-01T00:00:00|60|60|{cores}|1|COMPLETED|p\n" for job, cores in rows]
+    (tmp_path / "log.txt").write_text(IN_PARTITIONS + "".join(lines))
+    trace = load_trace(TraceParameters(trace="log.txt"), three, tmp_path)
+    assert np.diff(trace.system.types.first).tolist() == [0, 0, 0, 0]
+    assert any("in whatever order they are given their nodes" in found.reason for found in trace.findings)
+    assert IN_ANY_ORDER == turns.IN_ANY_ORDER
+
+
+def test_a_limit_that_no_job_can_keep_is_a_reason(tmp_path: Path) -> None:
+    most = replace(SITE, qos=(Qos(name="few", max={"cores": 2}),), partitions=(replace(SITE.partitions[0], qos="few"),))
+    trace = load(tmp_path, line("1", cores=3), line("2", cores=2), system=most)
+    assert counted(trace)["a limit of few allows 2 cores at most"] == 1
+
+
+def test_jobs_of_one_instant_are_beyond_a_limit_on_submissions(tmp_path: Path) -> None:
+    few = replace(SITE, qos=(Qos(name="few", max_submitted=2),), partitions=(replace(SITE.partitions[0], qos="few"),))
+    trace = load(tmp_path, *(line(f"3_{n}", run=50) for n in range(5)), system=few)
+    assert counted(trace)["beyond max_submitted"] == 3
+
+
+def test_jobs_count_from_their_submission_on(tmp_path: Path) -> None:
+    few = replace(SITE, qos=(Qos(name="few", max_submitted=2),), partitions=(replace(SITE.partitions[0], qos="few"),))
+    chain = (line("1"), line("2", 1, dependency="afterany:1"), line("3", 2), line("4", 70), line("5", 71))
+    trace = load(tmp_path, *chain, system=few)
+    world = JobWorld(trace.system.clusters, trace.system.types, trace.jobs, site=trace.site)
+    allocation = simulate_jobs(world, Scheduler(JOB_POLICIES["easy"])).allocation
+    assert allocation.fate.tolist() == [Fate.RAN, Fate.RAN, Fate.DROPPED, Fate.RAN, Fate.DROPPED]
+    assert check_jobs(world, allocation) == []
+
+
+def test_reservations_for_some_do_not_go_with_resamples(tmp_path: Path) -> None:
+    mine = Reservation(name="course", start=0.0, end=3600.0, nodes={"cpu": 1}, users=("ana",))
+    days = [f"{n}|2026-01-0{n}T00:00:00|60|60|1|1|COMPLETED|p\n" for n in range(1, 9)]
+    (tmp_path / "log.txt").write_text(IN_PARTITIONS + "".join(days))
+    tables = replace(SITE, reservations=(mine,))
+    with pytest.raises(InputError, match=r"workload.resample: found reservations for users or accounts \(course\)"):
+        load_trace(TraceParameters(trace="log.txt", resample_s=86_400.0), tables, tmp_path)
 
 
 def test_on_clusters_jobs_wait_for_one_earlier_job_alone(tmp_path: Path) -> None:
@@ -178,6 +301,13 @@ def test_on_clusters_jobs_wait_for_one_earlier_job_alone(tmp_path: Path) -> None
         ("sbatch -b 2026-01-01T00:02 job.sh", {"begin_s": 120}),
         ("sbatch --begin=now job.sh", {}),
         ("sbatch job.sh -b 32 --depth 2", {}),
+        ("sbatch --wrap='run --dependency=afterok:1 -a 0-9%3' -d after:5", {"dependency": "after:5"}),
+        ("sbatch --wrap='run --dependency=afterok:1'", {}),
+        ('sbatch --job-name="a -b now+60 b" -b now+90 job.sh', {"begin_s": 90}),
+        ("sbatch -H --exclusive job.sh --dependency=afterok:1", {}),
+        ("srun --dep=afterok:1 -n 4 prog --begin=now+60", {"dependency": "afterok:1"}),
+        ("sbatch --dependency=afterok:1 --dependency=afterok:2 job.sh", {"dependency": "afterok:2"}),
+        ("sbatch --job-name=ana's -dafterok:1 job.sh", {"dependency": "afterok:1"}),
     ],
 )
 def test_what_the_command_of_submission_says(command: str, wanted: dict[str, Any], tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from joulewise.model.arrays import Bools, Counts, Ints
 from joulewise.model.conditions import ALONE
 from joulewise.model.site import Demands, Site
 from joulewise.worlds.jobs.sites.demands import NEVER_STARTED
+from joulewise.worlds.jobs.sites.side_by_side import fit_side_by_side
 from joulewise.worlds.jobs.sites.too_little import amount_of
 from joulewise.worlds.jobs.trace_jobs import TraceFinding
 
@@ -20,7 +21,7 @@ def parts_that_fit(site: Site, demands: Demands, together: Ints, findings: list[
     order = order[together[order] != ALONE]
     known: dict[tuple[int, ...], str] = {}
     for parts in np.split(order, np.flatnonzero(np.diff(together[order])) + 1) if order.size else ():
-        kinds = tuple(sorted(demands.of_job[parts].tolist()))
+        kinds = tuple(demands.of_job[parts].tolist())
         if not fits[parts].all():
             reason, n = "another part of them fits nowhere", int(fits[parts].sum())
         else:
@@ -61,4 +62,6 @@ def _too_little(site: Site, demands: Demands, kinds: Counts) -> str:
     licences = demands.licences[kinds].sum(axis=0)
     for i in np.flatnonzero(licences > site.n_licences).tolist():
         return f"they need {licences[i]:,} licences {site.licences[i]} together, and there are {site.n_licences[i]:,}"
-    return ""
+    if fit_side_by_side(site, demands, kinds.tolist()):
+        return ""
+    return "in whatever order they are given their nodes, one of them finds too few beside the others"
