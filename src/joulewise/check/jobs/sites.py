@@ -101,7 +101,8 @@ def _limits_are_kept(case: JobCase) -> Iterator[str]:
     job, holder = runs.job[row], limits.holders[runs.job][row, slot]
     times = _Times(runs.start_s[row], runs.end_s[row])
     for w, name in enumerate(limits.what):
-        uses, has = limits.uses[demands.of_job[job], w], limits.most[holder, w]
+        uses = limits.uses[demands.of_job[job], w]
+        has = np.where(slot < limits.n_binding, limits.most[holder, w], np.iinfo(np.int64).max)  # others only count
         for at in _too_much(times, holder, uses, has):
             who = limits.names[holder[at]]
             yield f"limit of {who}: found more {name} in use at {times.start(at)} than the {has[at]} allowed"
@@ -118,13 +119,15 @@ def _refused_are_those_beyond_a_limit(case: JobCase) -> Iterator[str]:
     gone_s = np.where(allocation.used, allocation.end_s, np.inf)
     is_due = np.zeros(fate.size, np.bool_)
     for holder, name in enumerate(limits.names):
-        mine = (limits.holders == holder).any(axis=1) & came
-        there, asked = np.flatnonzero(mine & ~is_refused), np.flatnonzero(mine)
+        mine, bound = ((of == holder).any(axis=1) & came for of in (limits.holders, limits.binding))
+        there, asked = np.flatnonzero(mine & ~is_refused), np.flatnonzero(bound)
         n_come, n_gone = (np.sort(at_s[there]) for at_s in (allocation.ready_s, gone_s))
         at_s = allocation.ready_s[asked]
         n_there = np.searchsorted(n_come, at_s, "right") - np.searchsorted(n_gone, at_s, "right")
         most = int(limits.most[holder, 0])
         is_due[asked] |= n_there >= most
+        others_s = np.sort(allocation.ready_s[mine & ~bound & ~is_refused])  # those of one instant may come behind it
+        n_there -= np.searchsorted(others_s, at_s, "right") - np.searchsorted(others_s, at_s)
         for at in asked[(n_there > most) & ~is_refused[asked]][:1].tolist():
             when = float(allocation.ready_s[at])
             yield f"submissions of {name}: found more jobs at {when!r} s than the {most} that may wait and run"

@@ -253,7 +253,8 @@ def _nothing_lost(n: int, n_rows: int) -> Lost:
 
 def _limits(limits: model.Limits) -> Limits:
     """Limits of which nothing is used."""
-    return Limits(limits.most.copy(), np.zeros_like(limits.most), limits.uses.copy(), limits.holders.astype(np.int64))
+    used, holders = np.zeros_like(limits.most), limits.holders.astype(np.int64)
+    return Limits(limits.most.copy(), used, limits.uses.copy(), holders, limits.n_binding)
 
 
 def _fates(run: SiteRun, demands: Demands, n_lost: int) -> SiteFates:

@@ -30,9 +30,9 @@ def count_for(run, limits, i, sign):
 
 @inlined
 def is_within(run, limits, i):
-    """Whether all holders of a job may have what it uses beside what they have."""
+    """Whether all holders that bind a job may have what it uses beside what they have."""
     k = run.asks.of_job[i]
-    for slot in range(limits.holders.shape[1]):
+    for slot in range(limits.n_binding):
         b = limits.holders[i, slot]
         if b != NOWHERE:
             for w in range(limits.most.shape[1]):
