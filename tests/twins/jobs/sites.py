@@ -296,7 +296,7 @@ class SiteTwin:
             if holder >= 0:
                 jobs = [stay.job for stay in self.running if holder in limits.holders[stay.job]]
                 uses = sum((limits.uses[of_job[other]] for other in (*jobs, job)), np.zeros(len(limits.what), np.int64))
-                if (uses > limits.most[holder]).any():
+                if ((uses > limits.most[holder]) & (limits.uses[of_job[job]] > 0)).any():
                     return False
         return True
 

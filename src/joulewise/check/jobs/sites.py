@@ -102,8 +102,9 @@ def _limits_are_kept(case: JobCase) -> Iterator[str]:
     times = _Times(runs.start_s[row], runs.end_s[row])
     for w, name in enumerate(limits.what):
         uses = limits.uses[demands.of_job[job], w]
-        has = np.where(slot < limits.n_binding, limits.most[holder, w], np.iinfo(np.int64).max)  # others only count
-        for at in _too_much(times, holder, uses, has):
+        only_counts = (slot >= limits.n_binding) | (uses == 0)
+        has = np.where(only_counts, np.iinfo(np.int64).max, limits.most[holder, w])
+        for at in _too_much(times, holder, uses, has, only_counts):
             who = limits.names[holder[at]]
             yield f"limit of {who}: found more {name} in use at {times.start(at)} than the {has[at]} allowed"
 
@@ -222,13 +223,20 @@ def _are_stretches(case: JobCase) -> Bools:
     return np.asarray(found)
 
 
-def _too_much(times: _Times, place: Counts | Ints, needs: Counts, has: Counts) -> Iterator[int]:
-    """The first row at each place from whose start on more is in use there than there is; ends come before starts."""
+def _too_much(
+    times: _Times, place: Counts | Ints, needs: Counts, has: Counts, is_late: Bools | None = None
+) -> Iterator[int]:
+    """The first row at each place from whose start on more is in use there than there is; ends come before starts.
+
+    Of starts at one instant those that are late come last.
+    """
     n = times.start_s.size
     at_s, change = np.concatenate((times.end_s, times.start_s)), np.concatenate((-needs, needs))
     is_start = np.arange(at_s.size) >= n
     where = np.concatenate((place, place))
-    order = np.lexsort((is_start, at_s, where))
+    rank = is_start.astype(np.int64)
+    rank[n:] += 0 if is_late is None else is_late
+    order = np.lexsort((rank, at_s, where))
     used = np.cumsum(change[order])
     row = order % max(n, 1)
     over = np.flatnonzero((used > has[row]) & is_start[order])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 
+from joulewise.model.arrays import Ints
 from joulewise.model.site import ANY_NUMBER, Limits
 from joulewise.units import duration
 from joulewise.worlds.jobs.sites.associations import Associations
@@ -30,16 +30,31 @@ def admission_of(tables: SiteTables, log: pl.DataFrame, partition: pl.Series, re
     """What a site says to the jobs of a log for whose they are, and for the time that they ask for."""
     kinds, of_job = standings(log, partition)
     rules = SiteLimits(tables)
-    refusals = pl.Series([_refusal(rules, kind) for kind in kinds], dtype=pl.String)[of_job]
-    longest_s = pl.Series([rules.longest_s(kind) for kind in kinds], dtype=pl.Float64)[of_job]
-    is_long = (requested_s > longest_s).fill_null(value=False)
-    said = {each: f"they may ask for {duration(each)} at most by their limits" for each in longest_s.unique().drop_nulls()}
-    too_long = longest_s.replace_strict(said, default="", return_dtype=pl.String)
-    most = list({tuple(sorted(rules.of_one(kind).items())): None for kind in kinds})
-    numbers = {limits: number for number, limits in enumerate(most)}
-    limit = pl.Series([numbers[tuple(sorted(rules.of_one(kind).items()))] for kind in kinds], dtype=pl.Int64)[of_job]
-    why_not = refusals.zip_with(refusals != "", too_long.zip_with(is_long, pl.Series([""]).new_from_index(0, log.height)))
-    return Admission(why_not, limit, [dict(limits) for limits in most])
+    longest_s = pl.Series([rules.longest_s(kind) for kind in kinds], dtype=pl.Float64)
+    refusals = pl.Series([_refusal(rules, kind) for kind in kinds], dtype=pl.String)
+    too_long = pl.Series([_too_long(time_s) for time_s in longest_s], dtype=pl.String)
+    limits = [tuple(sorted(rules.of_one(kind).items())) for kind in kinds]
+    most = {one: number for number, one in enumerate(dict.fromkeys(limits))}
+    by_job = pl.DataFrame(
+        {
+            "asked_s": requested_s,
+            "longest_s": longest_s[of_job],
+            "refusal": refusals[of_job],
+            "too_long": too_long[of_job],
+            "limit": pl.Series([most[one] for one in limits], dtype=pl.Int64)[of_job],
+        }
+    ).with_columns(
+        why_not=pl.when(pl.col("refusal") != "")
+        .then("refusal")
+        .when(pl.col("asked_s") > pl.col("longest_s"))
+        .then("too_long")
+        .otherwise(pl.lit(""))
+    )
+    return Admission(by_job["why_not"], by_job["limit"], [dict(one) for one in most])
+
+
+def _too_long(longest_s: float | None) -> str:
+    return "" if longest_s is None else f"they may ask for {duration(longest_s)} at most by their limits"
 
 
 def _refusal(rules: SiteLimits, of: Standing) -> str:
@@ -70,7 +85,7 @@ def too_much(tables: SiteTables, limits: Mapping[str, int], uses: Mapping[str, i
     return ""
 
 
-def note_beyond_limits(tables: SiteTables, limits: Limits, of_job: np.ndarray, findings: list[TraceFinding]) -> None:
+def note_beyond_limits(tables: SiteTables, limits: Limits, of_job: Ints, findings: list[TraceFinding]) -> None:
     """Note jobs of which each alone is more than all of a holder may have, by holder and thing."""
     for holder, name in enumerate(limits.names):
         bound = (limits.binding == holder).any(axis=1)

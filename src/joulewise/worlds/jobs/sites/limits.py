@@ -95,10 +95,9 @@ def _from_submission(of: _Source, ending: str) -> Mapping[str, int]:
 def _limits(
     tables: SiteTables, log: pl.DataFrame, partition: pl.Series, uses: Sequence[Mapping[str, int]], most: _Most
 ) -> Limits:
-    rules = SiteLimits(tables)
-    if not any(most(of, ending) for of in (*tables.qos, *tables.accounts, *tables.users) for ending, _ in _SCOPES):
-        kinds, of_job = [], np.zeros(log.height, np.int64)
-    else:
+    rules, told = SiteLimits(tables), list[_Source]((*tables.qos, *tables.accounts, *tables.users))
+    kinds, of_job = list[Standing](), np.zeros(log.height, np.int64)
+    if any(most(of, ending) for of in told for ending, _ in _SCOPES):
         kinds, of_job = standings(log, partition)
     made = _Made.of([list(rules.held(kind, most)) for kind in kinds])
     what = made.what
@@ -109,7 +108,7 @@ def _limits(
         tuple(made.names),
         np.array(amounts, np.int64).reshape(len(amounts), len(what)) * unit,
         np.array([[use.get(name, 0) for name in what] for use in uses], np.int64).reshape(len(uses), len(what)),
-        made.holders(of_job),
+        made.holders(of_job).astype(np.int32),
         made.n_counting,
     )
 

@@ -187,7 +187,7 @@ class Account:
     )
     shares: int = field(default=1, metadata=_is("number", "its shares among the parts and users of its parent"))
     users: Mapping[str, int] = field(default_factory=dict, metadata=_is("shares", "its users with their shares"))
-    max_jobs: int | None = field(default=None, metadata=_is("limit", "most jobs that run, of it and its parts together"))
+    max_jobs: int | None = field(default=None, metadata=_is("limit", "most jobs that run, of it and its parts"))
     max_submitted: int | None = field(
         default=None, metadata=_is("limit", "most jobs that run or wait, of it and its parts together")
     )
@@ -228,8 +228,11 @@ class Reservation:
     )
     end: Instant = field(metadata=_is("instant", "when it ends, in the same way"))
     nodes: Mapping[str, int] = field(metadata=_is("things", "numbers of nodes, by group"))
-    users: tuple[str, ...] = field(default=(), metadata=_is("names", 'users whose jobs may have them; ["-ann"]: all but these'))
-    accounts: tuple[str, ...] = field(default=(), metadata=_is("names", 'accounts, with their parts, whose jobs may have them; ["-lab"]: all but these'))
+    users: tuple[str, ...] = field(default=(), metadata=_is("names", 'users who may have them; ["-ann"]: all but her'))
+    accounts: tuple[str, ...] = field(
+        default=(),
+        metadata=_is("names", 'accounts, with their parts, that may have them; ["-lab"]: all but it'),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
