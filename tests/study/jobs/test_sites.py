@@ -307,6 +307,18 @@ def test_what_a_site_says_of_its_slurm_is_told_where_no_scheduler_goes_by_it(tmp
     assert warned('"easy"\npasses = "slurm"') == (True, False)
 
 
+def test_weights_and_places_without_effect_are_told(tmp_path: Path) -> None:
+    (tmp_path / "site.toml").write_text(SHARED)
+    (tmp_path / "log.txt").write_text("\n".join([HEADER_OF_SHARES, *ROWS_OF_SHARES]))
+    more = '"multifactor"\nweights = {partition = 5, queue = 7, qos = 3}\nstanding = {nobody = 1}'
+    text = STUDY.replace('["fcfs", "easy", "conservative"]', more)
+    said = [str(each) for each in parse_study(text, "study.toml", tmp_path, check_inputs=True).warnings]
+    for name, advice in (("partition", "each [[partition]]"), ("queue", "give standing")):
+        assert any(f"weights.{name}" in one and "all jobs have the same" in one and advice in one for one in said), said
+    assert not any("weights.qos" in one for one in said)
+    assert any("standing" in one and "nobody" in one and "no job is of such a queue" in one for one in said), said
+
+
 REFUSED_WEIGHTS: dict[str, tuple[str, Callable[[str], str]]] = {
     "no weight above 0": ("weights = {qos = 0, fair_share = 0}", lambda site: site),
     "the weight of queue is 0": ("standing = {normal = 1}", lambda site: site),

@@ -112,7 +112,8 @@ def test_limits_of_accounts_hold_for_all_their_parts_and_those_of_users_for_each
     limits = limits_of(tables, LOG, partition, USES)
     above = {"account/root", "account/science"}
     assert bound(limits) == [
-        {*above, "account/physics/user/ann"}, {*above, "account/physics/user/bob"}, {*above, "account/physics/user/ann"},
+        {*above, "account/physics/user/ann"}, {*above, "account/physics/user/bob"},
+        {*above, "account/physics/user/ann"},
         {*above, "account/biology/user/ann"}, {*above, "account/biology/user"},
     ]  # fmt: skip
     jobs = limits.what.index("jobs")

@@ -161,8 +161,7 @@ def _of_amounts(site: SiteTables, place: Place) -> Iterator[Problem]:
 
 def _of_preempting(all_qos: Sequence[Qos], place: Place) -> Iterator[Problem]:
     by_name = {qos.name: qos for qos in all_qos}
-    loop = _loop({qos.name: qos.preempts for qos in all_qos})
-    if loop:
+    for loop in _loops({qos.name: qos.preempts for qos in all_qos}):
         found = f"found {' preempts '.join(loop)}"
         yield Problem(place(by_name[loop[0]], "preempts"), found, "jobs may not give way to each other in a circle")
 
@@ -184,8 +183,7 @@ def _of_accounts(site: SiteTables, names: Sequence[str], place: Place) -> Iterat
             advice = orphan.advice or "write an [[account]] of that name, or leave parent out"
             yield Problem(orphan.where, f"{orphan.found}, which is no account", orphan.allowed, advice)
     by_name = {account.name: account for account in site.accounts if account.name != ROOT}
-    loop = _loop({name: [account.parent] if account.parent else [] for name, account in by_name.items()})
-    if loop:
+    for loop in _loops({name: [account.parent] if account.parent else [] for name, account in by_name.items()}):
         found, allowed = f"found {' in '.join(loop)}", f"accounts must be a tree that ends at {ROOT!r}"
         yield Problem(place(by_name[loop[0]], "parent"), found, allowed, "give one of them another parent")
 
@@ -225,10 +223,14 @@ def _limits_of(qos: Qos | None) -> list[Mapping[str, int]]:
     return [] if qos is None else [qos.max, qos.max_per_user, qos.max_per_account, qos.max_per_job]
 
 
-def _loop(before: Mapping[str, Iterable[Any]]) -> list[str]:
-    """Names of which each leads to the next, and the last is the first; empty where there is no such loop."""
-    try:
-        TopologicalSorter(before).prepare()
-    except CycleError as error:
-        return list(reversed(error.args[1]))
-    return []
+def _loops(before: Mapping[str, Iterable[Any]]) -> Iterator[list[str]]:
+    """Names of which each leads to the next, and the last is the first; loops that share no name."""
+    left = {name: list(after) for name, after in before.items()}
+    while True:
+        try:
+            TopologicalSorter(left).prepare()
+            return
+        except CycleError as error:
+            loop = list(reversed(error.args[1]))
+        yield loop
+        left = {name: [to for to in after if to not in loop] for name, after in left.items() if name not in loop}
