@@ -244,7 +244,7 @@ def test_who_is_stopped_without_reason_is_found(world: JobWorld, allocation: Job
 def test_a_job_that_is_cancelled_for_another_is_right_and_one_that_is_not_is_found() -> None:
     start_s = np.array([0.0, 0, 0, 0, 0, 4])
     end_s = np.array([4.0, 10, 10, 10, 10, 14])
-    fate = np.array([Fate.KILLED] + [Fate.RAN] * 5)
+    fate = np.array([Fate.CANCELLED] + [Fate.RAN] * 5)
     rows = places_of((*RIGHT[:-1], (5, GPU, 0, 2)))
     cancelled = JobAllocation(np.arange(6, dtype=np.int32), start_s, end_s, np.maximum(start_s, 0.0), fate, places=rows)
     assert check_jobs(giving_world(cancels=True), cancelled, EASY) == []

@@ -390,11 +390,11 @@ def test_jobs_are_refused_give_way_and_have_reserved_nodes_and_all_that_holds(tm
     assert told["3"] == ("ran", 100, 400)
     assert told["1"] == ("ran", 400, 1000), "of the lowest priority, and so the first that gives way; it runs again"
     assert told["4"] == ("ran", 200, 500)
-    assert told["2"] == ("killed", 0, 200), "cancelled for job 4"
+    assert told["2"] == ("cancelled", 0, 200), "for job 4"
     assert told["5"] == ("dropped", None, None), "two of its user run"
     assert told["7"] == ("ran", 3600, 4200), "on the node that is kept for it"
     assert told["6"] == ("ran", 3500, 4100), "on the other one"
-    assert results.runs.select("jobs_dropped", "jobs_killed", "runs_lost").row(0) == (1, 1, 1)
+    assert results.runs.select("jobs_dropped", "jobs_killed", "jobs_cancelled", "runs_lost").row(0) == (1, 0, 1, 1)
     places = store.read_table(store.detail_file(PLACES, run))
     where = {
         job: node for job, node, stretch in places.select("job_id", "node", "stretch").iter_rows() if stretch is None

@@ -38,7 +38,7 @@ def ready_by_conditions(case: JobCase) -> Floats:
 def _did_s(case: JobCase) -> dict[int, list[float]]:
     """By what others may wait for, when each job did it; infinite where it did not."""
     allocation, conditions = case.allocation, case.world.jobs.conditions
-    used, is_bad = allocation.used, allocation.fate == Fate.KILLED
+    used, is_bad = allocation.used, np.isin(allocation.fate, (Fate.KILLED, Fate.CANCELLED))
     if conditions is not None and conditions.failed is not None:
         is_bad = is_bad | conditions.failed
     first_s = np.where(used, allocation.start_s, math.inf)

@@ -403,7 +403,7 @@ def _allocation(world: JobWorld, site: Site, state: SiteRun, fates: SiteFates, s
     option, fate = np.full(n, NO_JOB, np.int32), np.full(n, Fate.WAITING, np.int8)
     option[ran] = world.types.first[world.jobs.work.task_type[ran]]
     fate[ran] = np.where(job_arrays.killed(world, scheduler)[option[ran]], Fate.KILLED, Fate.RAN)
-    fate[is_cancelled] = Fate.KILLED
+    fate[is_cancelled] = Fate.CANCELLED
     fate[~fits] = Fate.IMPOSSIBLE
     fate[fates.is_refused] = Fate.DROPPED
     end_s = start_s + state.coming.time_s
@@ -416,7 +416,7 @@ def _allocation(world: JobWorld, site: Site, state: SiteRun, fates: SiteFates, s
     )  # fmt: skip
     first_s = start_s.copy()
     np.fmin.at(first_s, job, pieces.start_s)
-    ready_s = ready_times(world, first_s, end_s, fate == Fate.KILLED)
+    ready_s = ready_times(world, first_s, end_s, (fate == Fate.KILLED) | is_cancelled)
     return JobAllocation(option, start_s, end_s, ready_s, fate, pieces, _places(site, state, lost))
 
 
