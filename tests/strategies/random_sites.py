@@ -91,6 +91,7 @@ def limits(draw: st.DrawFn, n_jobs: int, n_classes: int) -> Limits:
         np.array(draw(st.lists(pair, min_size=n, max_size=n))).reshape(n, 2),
         np.array([(1, draw(st.integers(0, 5))) for _ in range(n_classes)]),
         np.array(holders),
+        draw(st.sampled_from((0, 0, 1))),
     )
 
 
@@ -98,7 +99,7 @@ def limits(draw: st.DrawFn, n_jobs: int, n_classes: int) -> Limits:
 def submitted(draw: st.DrawFn, n_jobs: int, n_classes: int) -> Limits:
     """How many jobs up to 3 holders may have that wait or run."""
     one = draw(limits(n_jobs, n_classes))
-    return Limits(("jobs",), one.names, one.most[:, :1], np.ones((n_classes, 1), np.int64), one.holders)
+    return Limits(("jobs",), one.names, one.most[:, :1], np.ones((n_classes, 1), np.int64), one.holders, one.n_counting)
 
 
 @st.composite

@@ -67,6 +67,11 @@ users = {anna = 1, bob = 0}
 name = "optics"
 parent = "physics"
 
+[[user]]
+name = "bob"
+account = "optics"
+max_jobs = 3
+
 [[reservation]]
 name = "course"
 start = "2026-03-01T09:00"

@@ -124,13 +124,14 @@ class JobWorld(Visible, looks="jobs"):
 
 
 class Fate(IntEnum):
-    """What became of a job when the simulation ended."""
+    """What became of a job when the simulation ended: killed at its limit, cancelled by a site for another, ..."""
 
     WAITING = 0
     RAN = 1
     DROPPED = 2
     KILLED = 3
     IMPOSSIBLE = 4
+    CANCELLED = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,8 +190,18 @@ class JobAllocation(Visible, looks="jobs"):
 
     @property
     def used(self) -> Bools:
-        """Which jobs had nodes until they ended or were killed."""
+        """Which jobs had nodes until they ended, or were killed or cancelled."""
+        return np.asarray((self.fate == Fate.RAN) | self.is_cut_short)
+
+    @property
+    def served(self) -> Bools:
+        """Which jobs had nodes for as long as they could: those that ran to their end or their limit."""
         return np.asarray((self.fate == Fate.RAN) | (self.fate == Fate.KILLED))
+
+    @property
+    def is_cut_short(self) -> Bools:
+        """Which jobs had nodes, and ended badly."""
+        return np.asarray((self.fate == Fate.KILLED) | (self.fate == Fate.CANCELLED))
 
 
 def _times_of(allocation: JobAllocation, places: Places) -> tuple[Floats, Floats]:

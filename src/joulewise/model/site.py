@@ -65,7 +65,8 @@ class Limits:
     """How much the jobs of holders, such as a user or a quality of service, may have together while they count.
 
     Holder b may have `most[b, w]` of the w-th of `what`; a job of class k has `uses[k, w]`. The holders of
-    a job are in its row of `holders`, filled up with -1.
+    a job are in its row of `holders`, filled up with -1. Those in the last `n_counting` columns count what it has, and
+    do not bind it: it may start though they have all that they may.
     """
 
     what: tuple[str, ...]
@@ -73,14 +74,25 @@ class Limits:
     most: Counts
     uses: Counts
     holders: Ints
+    n_counting: int = 0
 
     def __post_init__(self) -> None:
         freeze_fields(self, {"most": np.int64, "uses": np.int64, "holders": np.int32})
 
+    @property
+    def n_binding(self) -> int:
+        """How many columns of holders bind their jobs."""
+        return int(self.holders.shape[1]) - self.n_counting
+
+    @property
+    def binding(self) -> Ints:
+        """The holders that bind each job."""
+        return self.holders[:, : self.n_binding]
+
     def allow(self, of_job: Ints) -> Bools:
         """Which jobs their holders allow where nothing else runs."""
         allowed = np.ones(of_job.size, np.bool_)
-        for holder in self.holders.T if self.names else ():
+        for holder in self.binding.T if self.names else ():
             allowed &= (holder < 0) | (self.uses[of_job] <= self.most[np.maximum(holder, 0)]).all(axis=1)
         return allowed
 

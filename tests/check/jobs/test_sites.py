@@ -244,7 +244,7 @@ def test_who_is_stopped_without_reason_is_found(world: JobWorld, allocation: Job
 def test_a_job_that_is_cancelled_for_another_is_right_and_one_that_is_not_is_found() -> None:
     start_s = np.array([0.0, 0, 0, 0, 0, 4])
     end_s = np.array([4.0, 10, 10, 10, 10, 14])
-    fate = np.array([Fate.KILLED] + [Fate.RAN] * 5)
+    fate = np.array([Fate.CANCELLED] + [Fate.RAN] * 5)
     rows = places_of((*RIGHT[:-1], (5, GPU, 0, 2)))
     cancelled = JobAllocation(np.arange(6, dtype=np.int32), start_s, end_s, np.maximum(start_s, 0.0), fate, places=rows)
     assert check_jobs(giving_world(cancels=True), cancelled, EASY) == []
@@ -287,11 +287,19 @@ def is_held(world: JobWorld, allocation: JobAllocation) -> bool:
                 return False
         if (sum(demands.licences[demands.of_job[job]] for job in runs) > site.n_licences).any():
             return False
-        for holder, most in enumerate(demands.limits.most):
-            of_holder = (job for job in runs if holder in demands.limits.holders[job])
-            if (sum(demands.limits.uses[demands.of_job[job]] for job in of_holder) > most).any():
-                return False
+        if any(passes(demands, allocation, runs, holder, now_s) for holder in range(len(demands.limits.names))):
+            return False
     return True
+
+
+def passes(demands: Demands, allocation: JobAllocation, runs: set[int], holder: int, now_s: float) -> bool:
+    """Whether those whom a holder binds start when it has too much of what they use; others come behind them."""
+    limits = demands.limits
+    bound = {job for job in runs if holder in limits.binding[job]}
+    new = {job for job in bound if allocation.start_s[job] == now_s}
+    mine = {job for job in runs if holder in limits.holders[job] and (job in bound or allocation.start_s[job] < now_s)}
+    uses = {job: limits.uses[demands.of_job[job]] for job in mine}
+    return any(((sum(uses.values()) > limits.most[holder]) & (uses[job] > 0)).any() for job in new)
 
 
 def simulated(world: JobWorld) -> tuple[JobAllocation, tuple[Row, ...]]:

@@ -67,7 +67,7 @@ def allocation_of(
 ) -> JobAllocation:
     """Jobs by start, end and fate, each with its only option; pieces by job, start, end and whether they are lost."""
     start_s, end_s, fate = (np.array(column) for column in zip(*runs, strict=True))
-    option = np.where(np.isin(fate, (Fate.RAN, Fate.KILLED)), np.arange(len(runs)), -1)
+    option = np.where(np.isin(fate, (Fate.RAN, Fate.KILLED, Fate.CANCELLED)), np.arange(len(runs)), -1)
     table = np.array(pieces, float).reshape(-1, 4)
     lost = Pieces(table[:, 0], table[:, 0], table[:, 1], table[:, 2], table[:, 3] > 0)
     return JobAllocation(option, start_s, end_s, np.array(ready_s, float), fate, lost)
@@ -110,6 +110,20 @@ def test_a_killed_job_uses_energy_and_earns_nothing() -> None:
     assert (found["utility"], found["energy_j"], found["jobs_killed"]) == (0.0, 3000.0, 1)
     assert found["mean_bounded_slowdown"] == pytest.approx(35 / 30)
     assert math.isnan(found["energy_per_job_j"])
+
+
+def test_a_cancelled_job_is_in_no_mean_and_its_time_is_lost() -> None:
+    """It had 4 nodes for 20 s, and another lost 5 nodes for 10 s before it ran."""
+    arrival_s = [0.0, 10.0]
+    world = world_of(arrival_s, [4, 5], [100.0, 50.0])
+    allocation = allocation_of([(5.0, 25.0, Fate.CANCELLED), ran(50, 100)], arrival_s, [(1, 20, 30, True)])
+    found = reported(world, allocation)
+    assert (found["jobs_cancelled"], found["jobs_killed"], found["runs_lost"]) == (1, 0, 1)
+    assert found["busy_percent"] == pytest.approx(100 * (80 + 50 + 250) / (10 * 100))
+    assert found["lost_percent"] == pytest.approx(100 * (80 + 50) / (10 * 100))
+    assert (found["mean_wait_s"], found["mean_turnaround_s"], found["mean_bounded_slowdown"]) == (30.0, 90.0, 1.8)
+    times = job_times(world, allocation)
+    assert np.isnan(times.turnaround_s).tolist() == np.isnan(times.bounded_slowdown).tolist() == [True, False]
 
 
 def test_only_what_lies_in_the_window_counts() -> None:
@@ -245,7 +259,7 @@ def test_measures_are_those_that_come_out_job_by_job(world: JobWorld, data: st.D
     waits_s = np.array(data.draw(st.lists(st.integers(0, 30), min_size=n, max_size=n)), float)
     ready_s = world.jobs.work.arrival_s
     runs = [
-        (at_s, at_s + length_s, fate) if fate in (Fate.RAN, Fate.KILLED) else (math.nan, math.nan, fate)
+        (at_s, at_s + length_s, fate) if fate in (Fate.RAN, Fate.KILLED, Fate.CANCELLED) else (math.nan, math.nan, fate)
         for at_s, length_s, fate in zip(ready_s + waits_s, world.types.time_s, fates, strict=True)
     ]
     cut = [

@@ -114,6 +114,8 @@ def test_what_was_used_counts_half_after_its_half_life() -> None:
     _see_shares(shares, 101.0)
     assert shares.used == pytest.approx(used / 2)
     assert used[0] == used[1] == pytest.approx(8.0, rel=0.01)
+    usual = shares_of(priorities, Scheduler(JOB_POLICIES["multifactor"], usage_half_life_s=7 * 86_400.0))
+    assert usual.decay_per_s == pytest.approx(np.log(2) / (7 * 86_400)), "what a study says wins, the usual time too"
     longer = shares_of(priorities, Scheduler(JOB_POLICIES["multifactor"], usage_half_life_s=200.0))
     assert longer.decay_per_s == pytest.approx(shares.decay_per_s / 2)
 

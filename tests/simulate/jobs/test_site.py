@@ -209,7 +209,7 @@ def assert_is_that_of_the_twin(world: JobWorld, scheduler: Scheduler) -> None:
     assert sorted(rows, key=str) == sorted(
         ((job, *times, dict(sorted(at.items()))) for job, *times, at in twin.lost), key=str
     )
-    assert twin.cancelled <= set(np.flatnonzero(allocation.fate == Fate.KILLED))
+    assert twin.cancelled == set(np.flatnonzero(allocation.fate == Fate.CANCELLED))
 
 
 @given(world=ranked_worlds() | waiting_worlds(ranked_worlds()), ahead=st.sampled_from((None, 0, 2)))

@@ -307,6 +307,18 @@ def test_what_a_site_says_of_its_slurm_is_told_where_no_scheduler_goes_by_it(tmp
     assert warned('"easy"\npasses = "slurm"') == (True, False)
 
 
+def test_weights_and_places_without_effect_are_told(tmp_path: Path) -> None:
+    (tmp_path / "site.toml").write_text(SHARED)
+    (tmp_path / "log.txt").write_text("\n".join([HEADER_OF_SHARES, *ROWS_OF_SHARES]))
+    more = '"multifactor"\nweights = {partition = 5, queue = 7, qos = 3}\nstanding = {nobody = 1}'
+    text = STUDY.replace('["fcfs", "easy", "conservative"]', more)
+    said = [str(each) for each in parse_study(text, "study.toml", tmp_path, check_inputs=True).warnings]
+    for name, advice in (("partition", "each [[partition]]"), ("queue", "give standing")):
+        assert any(f"weights.{name}" in one and "all jobs have the same" in one and advice in one for one in said), said
+    assert not any("weights.qos" in one for one in said)
+    assert any("standing" in one and "nobody" in one and "no job is of such a queue" in one for one in said), said
+
+
 REFUSED_WEIGHTS: dict[str, tuple[str, Callable[[str], str]]] = {
     "no weight above 0": ("weights = {qos = 0, fair_share = 0}", lambda site: site),
     "the weight of queue is 0": ("standing = {normal = 1}", lambda site: site),
@@ -378,11 +390,11 @@ def test_jobs_are_refused_give_way_and_have_reserved_nodes_and_all_that_holds(tm
     assert told["3"] == ("ran", 100, 400)
     assert told["1"] == ("ran", 400, 1000), "of the lowest priority, and so the first that gives way; it runs again"
     assert told["4"] == ("ran", 200, 500)
-    assert told["2"] == ("killed", 0, 200), "cancelled for job 4"
+    assert told["2"] == ("cancelled", 0, 200), "for job 4"
     assert told["5"] == ("dropped", None, None), "two of its user run"
     assert told["7"] == ("ran", 3600, 4200), "on the node that is kept for it"
     assert told["6"] == ("ran", 3500, 4100), "on the other one"
-    assert results.runs.select("jobs_dropped", "jobs_killed", "runs_lost").row(0) == (1, 1, 1)
+    assert results.runs.select("jobs_dropped", "jobs_killed", "jobs_cancelled", "runs_lost").row(0) == (1, 0, 1, 1)
     places = store.read_table(store.detail_file(PLACES, run))
     where = {
         job: node for job, node, stretch in places.select("job_id", "node", "stretch").iter_rows() if stretch is None

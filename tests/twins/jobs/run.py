@@ -307,7 +307,7 @@ class Twin:
 
     def used_by(self, run: Run) -> float:
         """The core-seconds of a run until now, each counting half after every half-life since."""
-        types, per_s = self.world.types, math.log(2.0) / self.scheduler.usage_half_life_s
+        types, per_s = self.world.types, math.log(2.0) / self.scheduler.half_life_s
         cores = int(types.nodes[run.option]) * int(self.world.clusters.cores_per_node[types.cluster[run.option]])
         since_s = [self.now_s - at_s for at_s in (min(run.end_s, self.now_s), run.start_s)]
         return cores * (math.exp(-per_s * since_s[0]) - math.exp(-per_s * since_s[1])) / per_s

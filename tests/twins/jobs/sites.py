@@ -300,18 +300,18 @@ class SiteTwin:
     def is_within_limits(self, job: int) -> bool:
         """Whether no holder of a job would have more than it may."""
         limits, of_job = self.demands.limits, self.demands.of_job
-        for holder in limits.holders[job]:
+        for holder in limits.binding[job]:
             if holder >= 0:
                 jobs = [stay.job for stay in self.running if holder in limits.holders[stay.job]]
                 uses = sum((limits.uses[of_job[other]] for other in (*jobs, job)), np.zeros(len(limits.what), np.int64))
-                if (uses > limits.most[holder]).any():
+                if ((uses > limits.most[holder]) & (limits.uses[of_job[job]] > 0)).any():
                     return False
         return True
 
     def is_admitted(self, job: int) -> bool:
         """Whether a job is not refused when it comes."""
         limits = self.demands.admitted
-        mine = [int(holder) for holder in limits.holders[job] if holder >= 0]
+        mine = [int(holder) for holder in limits.binding[job] if holder >= 0]
         return all(
             sum(holder in limits.holders[other] for other in self.admitted) < limits.most[holder, 0] for holder in mine
         )

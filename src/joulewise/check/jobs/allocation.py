@@ -42,6 +42,8 @@ def _fates_are_known(case: JobCase) -> Iterator[str]:
     fate = case.allocation.fate
     wrong = np.flatnonzero((fate < min(Fate)) | (fate > max(Fate)))
     yield from job_findings("fate", wrong, fate[wrong], f"one of {', '.join(one.name for one in Fate)}")
+    if case.world.site is None:
+        yield from job_findings("fate", case.ended(Fate.CANCELLED), "CANCELLED", "any other: only sites cancel jobs")
 
 
 def _only_what_ran_has_a_choice(case: JobCase) -> Iterator[str]:
@@ -114,22 +116,22 @@ def _one_stretch_at_a_time(case: JobCase) -> Iterator[str]:
 def _end_after_the_true_time(case: JobCase) -> Iterator[str]:
     """A job that was never interrupted takes its true time; one that is killed its limit, which is shorter."""
     rows, types = case.stretches, case.world.types
-    is_whole = ~np.isin(rows.job, case.allocation.pieces.job) & ~case.is_cancelled[rows.job]
+    is_whole = ~np.isin(rows.job, case.allocation.pieces.job)
     for fate, length_s, name in ((Fate.RAN, types.time_s, "time"), (Fate.KILLED, types.allowed_s, "limit")):
         some = rows.only((rows.fate == fate) & is_whole)
         due_s = some.start_s + length_s[some.option]
         wrong = np.abs(some.end_s - due_s) > _slack_s(due_s, length_s[some.option])
         yield from job_findings("end_s", some.job[wrong], some.end_s[wrong], due_s[wrong], f" (start plus {name})")
-    killed = rows.only((rows.fate == Fate.KILLED) & ~case.is_cancelled[rows.job])
+    killed = rows.only(rows.fate == Fate.KILLED)
     wrong = types.time_s[killed.option] <= types.allowed_s[killed.option]
     yield from job_findings("fate of a job within its limit", killed.job[wrong], "KILLED", "RAN")
 
 
 def _cut_stretches_stay_within_the_time(case: JobCase) -> Iterator[str]:
-    """What was cut or lost had not come to its end, whatever saving and restoring took."""
+    """What was cut, lost or cancelled had not come to its end, whatever saving and restoring took."""
     rows, scheduler = case.stretches, case.scheduler
     spent_s = 0.0 if scheduler is None else scheduler.checkpoint_s + scheduler.restart_s
-    rows = rows.only((rows.fate == CUT) | (rows.fate == LOST))
+    rows = rows.only(np.isin(rows.fate, (CUT, LOST, Fate.CANCELLED)))
     length_s = case.world.types.time_s[rows.option] + spent_s
     due_s = rows.start_s + length_s
     wrong = rows.end_s > due_s + _slack_s(due_s, length_s)
@@ -209,7 +211,7 @@ def _overruns_are_handled(case: JobCase) -> Iterator[str]:
     kills = case.scheduler.overrun == "kill"
     wrong = (rows.fate == Fate.RAN) & over & kills
     yield from job_findings("fate of a job that runs past its limit", rows.job[wrong], "RAN", "KILLED")
-    wrong = (rows.fate == Fate.KILLED) & (not kills) & ~case.is_cancelled[rows.job]
+    wrong = (rows.fate == Fate.KILLED) & (not kills)
     yield from job_findings(f"fate with overrun {case.scheduler.overrun!r}", rows.job[wrong], "KILLED", "RAN")
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from joulewise.check.findings import findings, rounding_s
+from joulewise.check.findings import findings
 from joulewise.model.arrays import Bools, Codes, Counts, Floats, Ints
 from joulewise.model.jobs import Fate, JobAllocation, JobWorld
 
@@ -76,26 +76,6 @@ class JobCase:
         rows = JobStretches(*joined)
         rows = rows.only(self.exists(rows.job, rows.option) & np.isfinite(rows.start_s) & np.isfinite(rows.end_s))
         return rows.only(np.lexsort((rows.start_s, rows.job)))
-
-    @cached_property
-    def is_cancelled(self) -> Bools:
-        """Which jobs a site may have cancelled for others: killed ones that did not run for all that they might.
-
-        Where jobs end at their limits that is no more than these; where it is not known, other than just these.
-        """
-        demands, allocation, types = self.world.jobs.demands, self.allocation, self.world.types
-        found = np.zeros(allocation.fate.size, np.bool_)
-        if demands is not None and demands.giving.stops.any():
-            giving, rows = demands.giving, self.stretches
-            rows = rows.only((rows.fate == Fate.KILLED) & (giving.of_job[rows.job] >= 0))
-            ran_s, limit_s = rows.end_s - rows.start_s, types.allowed_s[rows.option]
-            is_short = (ran_s < types.time_s[rows.option]) & giving.cancels[giving.of_job[rows.job]]
-            if self.scheduler is None:
-                is_short &= np.abs(ran_s - limit_s) > rounding_s(rows.end_s)
-            elif self.scheduler.overrun == "kill":
-                is_short &= ran_s < limit_s
-            found[rows.job[is_short]] = True
-        return found
 
     def exists(self, job: Ints | Counts, option: Ints) -> Bools:
         """Whether these are jobs, with options that their types have."""

@@ -38,9 +38,11 @@ def ready_by_conditions(case: JobCase) -> Floats:
 def _did_s(case: JobCase) -> dict[int, list[float]]:
     """By what others may wait for, when each job did it; infinite where it did not."""
     allocation, conditions = case.allocation, case.world.jobs.conditions
-    used, is_bad = allocation.used, allocation.fate == Fate.KILLED
+    used, is_cancelled = allocation.used, allocation.fate == Fate.CANCELLED
+    is_bad = allocation.fate == Fate.KILLED
     if conditions is not None and conditions.succeeded is not None:
-        is_bad = is_bad & (case.is_cancelled | ~conditions.succeeded)
+        is_bad = is_bad & ~conditions.succeeded
+    is_bad = is_bad | is_cancelled
     if conditions is not None and conditions.failed is not None:
         is_bad = is_bad | conditions.failed
     first_s = np.where(used, allocation.start_s, math.inf)

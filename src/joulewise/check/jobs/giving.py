@@ -77,7 +77,7 @@ def _who_runs_again_runs_whole(case: JobCase) -> Iterator[str]:
     """A job that was stopped takes its true time, or its limit, when it runs again."""
     rows, types = case.stretches, case.world.types
     again = rows.only(np.isin(rows.job, rows.job[rows.fate == LOST]) & (rows.fate >= 0))
-    again = again.only(~case.is_cancelled[again.job])
+    again = again.only(again.fate != Fate.CANCELLED)
     length_s = np.where(again.fate == Fate.KILLED, types.allowed_s[again.option], types.time_s[again.option])
     due_s = again.start_s + length_s
     wrong = np.abs(again.end_s - due_s) > 1e-9 * length_s + rounding_s(due_s)
@@ -92,11 +92,10 @@ def _giving(case: JobCase) -> Preemption:
 def _stopped(case: JobCase) -> _Stopped:
     """All that were stopped; of a job of no quality of service that was decided when it ended."""
     giving, rows = _giving(case), case.stretches
-    is_last = rows.fate == Fate.KILLED
-    rows = rows.only((rows.fate == LOST) | (is_last & case.is_cancelled[rows.job]))
+    rows = rows.only((rows.fate == LOST) | (rows.fate == Fate.CANCELLED))
     of = giving.of_job[rows.job]
     grace_s = np.concatenate((giving.grace_s, [0.0]))[of]
-    return _Stopped(rows.job, of, rows.start_s, rows.end_s, rows.end_s - grace_s, rows.fate == Fate.KILLED)
+    return _Stopped(rows.job, of, rows.start_s, rows.end_s, rows.end_s - grace_s, rows.fate == Fate.CANCELLED)
 
 
 def _waits(case: JobCase, jobs: Bools) -> tuple[Floats, Floats]:

@@ -12,17 +12,19 @@ from joulewise.check.worth import utility_of
 from joulewise.model.jobs import Fate, JobAllocation, JobWorld
 
 SHORTEST_S = 10.0
+_HAD_NODES = (Fate.RAN, Fate.KILLED, Fate.CANCELLED)
 _COUNTED = {
     "jobs_ran": Fate.RAN,
     "jobs_dropped": Fate.DROPPED,
     "jobs_killed": Fate.KILLED,
+    "jobs_cancelled": Fate.CANCELLED,
     "jobs_waiting": Fate.WAITING,
     "jobs_impossible": Fate.IMPOSSIBLE,
 }
 
 
 class _Stretch(NamedTuple):
-    """A job on nodes of one cluster from an instant to another."""
+    """A job on nodes of one cluster from an instant to another; lost if nothing came of it."""
 
     option: int
     start_s: float
@@ -92,9 +94,9 @@ def _jobs(world: JobWorld, allocation: JobAllocation) -> Iterator[_JobStory]:
     )
     rows = zip(range(world.n_jobs), users, *(column.tolist() for column in columns), strict=True)
     for number, user, arrival_s, fate, ready_s, option, start_s, end_s in rows:
-        has_nodes = fate in (Fate.RAN, Fate.KILLED)
+        has_nodes = fate in _HAD_NODES
         own = sorted(pieces[number], key=lambda stretch: stretch.start_s)
-        own += [_Stretch(option, start_s, end_s, False)] if has_nodes else []
+        own += [_Stretch(option, start_s, end_s, fate == Fate.CANCELLED)] if has_nodes else []
         needs_s = times_s[option] if fate == Fate.RAN else end_s - start_s
         arrived = work.start_s <= arrival_s <= work.end_s
         yield _JobStory(number, Fate(fate), arrived, ready_s, needs_s, user, tuple(own))
@@ -137,6 +139,7 @@ def _least_above(values: Sequence[float]) -> float:
 
 
 def _served(jobs: Sequence[_JobStory]) -> list[_JobStory]:
+    """Those that came in the window and ran to their end or their limit."""
     return [job for job in jobs if job.arrived and job.fate in (Fate.RAN, Fate.KILLED)]
 
 
@@ -147,10 +150,11 @@ def _slowdown(job: _JobStory) -> float:
 def _nodes(world: JobWorld, runs: Sequence[_Stretch], window: tuple[float, float]) -> dict[str, float]:
     """How busy all cores and the nodes of each cluster were."""
     types, clusters = world.types, world.clusters
-    busy_s = [0.0] * clusters.n_clusters
+    busy_s, lost_core_s = [0.0] * clusters.n_clusters, 0.0
     for run in runs:
-        inside_s = _inside_s(run.start_s, run.end_s, window)
-        busy_s[types.cluster[run.option]] += int(types.nodes[run.option]) * inside_s
+        cluster, node_s = types.cluster[run.option], int(types.nodes[run.option]) * _inside_s(*run[1:3], window)
+        busy_s[cluster] += node_s
+        lost_core_s += node_s * int(clusters.cores_per_node[cluster]) * run.is_lost
     length_s = max(window[1] - window[0], 1e-300)
     n_nodes, cores = clusters.n_nodes.tolist(), clusters.cores_per_node.tolist()
     all_cores = sum(n * c for n, c in zip(n_nodes, cores, strict=True))
@@ -158,6 +162,7 @@ def _nodes(world: JobWorld, runs: Sequence[_Stretch], window: tuple[float, float
     shares = zip(clusters.names, busy_s, n_nodes, strict=True)
     return {
         "busy_percent": 100 * core_s / (all_cores * length_s),
+        "lost_percent": 100 * lost_core_s / (all_cores * length_s),
         **{f"busy_percent:{name}": 100 * s / (n * length_s) for name, s, n in shares},
     }
 
@@ -166,7 +171,7 @@ def _waiting_s(job: _JobStory, window: tuple[float, float]) -> float:
     """How long of the window a job could have run and did not; one that never runs waits to the end."""
     if job.fate in (Fate.DROPPED, Fate.IMPOSSIBLE) or math.isinf(job.ready_s):
         return 0.0
-    until_s = job.stretches[-1].end_s if job.fate in (Fate.RAN, Fate.KILLED) else max(window[1], job.ready_s)
+    until_s = job.stretches[-1].end_s if job.fate in _HAD_NODES else max(window[1], job.ready_s)
     there_s = _inside_s(job.ready_s, until_s, window)
     return there_s - math.fsum(_inside_s(run.start_s, run.end_s, window) for run in job.stretches)
 

@@ -102,8 +102,10 @@ def _limits_are_kept(case: JobCase) -> Iterator[str]:
     job, holder = runs.job[row], limits.holders[runs.job][row, slot]
     times = _Times(runs.start_s[row], runs.end_s[row])
     for w, name in enumerate(limits.what):
-        uses, has = limits.uses[demands.of_job[job], w], limits.most[holder, w]
-        for at in _too_much(times, holder, uses, has):
+        uses = limits.uses[demands.of_job[job], w]
+        only_counts = (slot >= limits.n_binding) | (uses == 0)
+        has = np.where(only_counts, np.iinfo(np.int64).max, limits.most[holder, w])
+        for at in _too_much(times, holder, uses, has, only_counts):
             who = limits.names[holder[at]]
             yield f"limit of {who}: found more {name} in use at {times.start(at)} than the {has[at]} allowed"
 
@@ -120,12 +122,15 @@ def _refused_are_those_beyond_a_limit(case: JobCase) -> Iterator[str]:
     is_due = np.zeros(came.size, np.bool_)
     may_have_waited = is_refused & np.isin(np.arange(came.size), [job for parts in parts_of(case) for job in parts])
     for holder, name in enumerate(limits.names):
-        mine, most = (limits.holders == holder).any(axis=1) & came, int(limits.most[holder, 0])
-        asked, n_most = np.flatnonzero(mine), np.cumsum(mine & may_have_waited)[mine]
+        mine, bound = ((of == holder).any(axis=1) & came for of in (limits.holders, limits.binding))
+        asked, most = np.flatnonzero(bound), int(limits.most[holder, 0])
+        n_most = np.cumsum(mine & may_have_waited)[asked]
         n_come, n_gone = (np.sort(at_s[mine & ~is_refused]) for at_s in (come_s, gone_s))
         at_s = come_s[asked]
         n_there = np.searchsorted(n_come, at_s, "right") - np.searchsorted(n_gone, at_s, "right")
         is_due[asked] |= n_there + n_most - may_have_waited[asked] >= most
+        others_s = np.sort(come_s[mine & ~bound & ~is_refused])  # those of one instant may come behind it
+        n_there -= np.searchsorted(others_s, at_s, "right") - np.searchsorted(others_s, at_s)
         for at in asked[(n_there > most) & ~is_refused[asked]][:1].tolist():
             when = float(come_s[at])
             yield f"submissions of {name}: found more jobs at {when!r} s than the {most} that may wait and run"
@@ -222,13 +227,20 @@ def _are_stretches(case: JobCase) -> Bools:
     return np.asarray(found)
 
 
-def _too_much(times: _Times, place: Counts | Ints, needs: Counts, has: Counts) -> Iterator[int]:
-    """The first row at each place from whose start on more is in use there than there is; ends come before starts."""
+def _too_much(
+    times: _Times, place: Counts | Ints, needs: Counts, has: Counts, is_late: Bools | None = None
+) -> Iterator[int]:
+    """The first row at each place from whose start on more is in use there than there is; ends come before starts.
+
+    Of starts at one instant those that are late come last.
+    """
     n = times.start_s.size
     at_s, change = np.concatenate((times.end_s, times.start_s)), np.concatenate((-needs, needs))
     is_start = np.arange(at_s.size) >= n
     where = np.concatenate((place, place))
-    order = np.lexsort((is_start, at_s, where))
+    rank = is_start.astype(np.int64)
+    rank[n:] += 0 if is_late is None else is_late
+    order = np.lexsort((rank, at_s, where))
     used = np.cumsum(change[order])
     row = order % max(n, 1)
     over = np.flatnonzero((used > has[row]) & is_start[order])

@@ -42,8 +42,12 @@ from joulewise.present.tradeoff import draw_tradeoff
 ENERGY, WAIT, SLOWDOWN, BUSY = "energy_j", "mean_wait_s", "mean_bounded_slowdown", "busy_percent"
 COUNTS = ("jobs_arrived", "jobs_ran", "jobs_running", "jobs_dropped", "jobs_killed", "jobs_waiting", "jobs_impossible")
 _SAME_PERCENT = 1e-6
-_IMPOSSIBLE = ("fit nowhere", theme.PALETTE[3])
-_FATES = {**FATES, "impossible": _IMPOSSIBLE}
+_CANCELLED = "jobs_cancelled"
+_OF_JOBS = {
+    "cancelled": ("cancelled for other jobs", theme.PALETTE[4]),
+    "impossible": ("fit nowhere", theme.PALETTE[3]),
+}
+_FATES = {**FATES, **_OF_JOBS}
 _ROW_PX, _WIDTH_PX = 22, 420
 
 
@@ -184,6 +188,7 @@ def _shares(seen: Records, keys: list[str]) -> pl.DataFrame:
     """Mean number of jobs with each fate in percent of those that arrived: the keys, fate and share."""
     arrived, ran, running, dropped, killed, waiting, impossible = (pl.col(name).fill_null(0) for name in COUNTS)
     counts = {"completed": ran - running, "dropped": dropped, "killed": killed, "open": waiting + running}
+    counts["cancelled"] = pl.col(_CANCELLED) if _CANCELLED in seen.runs.columns else pl.lit(0)
     counts["impossible"] = impossible
     figure = seen.error.sampling.figure
     shares = [figure(100 * pl.when(arrived > 0).then(n / arrived)).alias(name) for name, n in counts.items()]

@@ -22,7 +22,7 @@ from joulewise.present.windows import Limits, Window, chosen, inside, lively, ti
 from joulewise.units import count, duration
 
 COLUMNS = ("job", "cluster", "nodes", "ready_s", "start_s", "end_s", "wait_s", "fate")
-_RAN = ("ran", "killed")
+_RAN = ("ran", "killed", "cancelled")
 _PIECES = ("job", "cluster", "nodes", "start_s", "end_s")
 _MOST_PANELS = 4
 _LIMITS = Limits(most_runs=1500, most_starts=250)

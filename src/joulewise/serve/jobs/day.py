@@ -28,9 +28,9 @@ from joulewise.serve.day import (
     waiting,
 )
 
-FATES = ("ran", "killed", "dropped", "waiting", "impossible")
+FATES = ("ran", "killed", "cancelled", "dropped", "waiting", "impossible")
 """What becomes of jobs, in reading order."""
-_USED = ("ran", "killed")
+_USED = ("ran", "killed", "cancelled")
 
 
 @dataclass(frozen=True, eq=False)

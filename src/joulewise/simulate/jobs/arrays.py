@@ -195,7 +195,7 @@ def usage_of(world: JobWorld, scheduler: Scheduler) -> Usage:
     is_unknown = codes < 0
     user = np.where(is_unknown, len(names), codes)
     everybody = np.zeros(len(names) + int(is_unknown.any()) + 1)
-    decay_per_s = math.log(2.0) / scheduler.usage_half_life_s
+    decay_per_s = math.log(2.0) / scheduler.half_life_s
     return Usage(user.astype(np.int64), everybody, everybody.copy(), everybody.copy(), decay_per_s)
 
 

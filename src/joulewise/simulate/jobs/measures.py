@@ -10,7 +10,7 @@ import numpy as np
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.jobs import Fate, JobAllocation, JobWorld
 from joulewise.simulate import meter
-from joulewise.simulate.jobs.power import has_power, job_draws, node_draws, stretches
+from joulewise.simulate.jobs.power import RunStretches, has_power, job_draws, node_draws, stretches
 from joulewise.simulate.meter import Metrics
 from joulewise.simulate.power import Draws
 
@@ -54,10 +54,11 @@ def steps(start_s: Floats, end_s: Floats, height: Floats | float = 1.0) -> Steps
 def job_measures(world: JobWorld, allocation: JobAllocation) -> Metrics:
     """The metrics of a run over the counted window; jobs are counted by the window they arrive in.
 
-    Those that ran, were dropped or killed, wait and are impossible are together those that arrived.
+    Those that ran, were dropped, killed or cancelled, wait and are impossible are together those that arrived.
 
     NaN stands for what is not there, such as energy without power figures. Clusters have a metric of their own, named
-    after them. Waits, turnarounds and slowdowns are those of the jobs that arrived in the window and had nodes.
+    after them. Waits, turnarounds and slowdowns are those of the jobs that arrived in the window and had nodes, but for
+    those that a site cancelled: these got nothing for their wait.
     """
     work, fate = world.jobs.work, allocation.fate
     arrived = arrived_inside(world)
@@ -144,7 +145,8 @@ def job_times(world: JobWorld, allocation: JobAllocation) -> Times:
     """How long jobs that had nodes waited and took, from the instant at which they could have started.
 
     A job waits while it does not run. Its slowdown is its turnaround over the time that it needs if nothing disturbs
-    it, or 10 s if that is shorter, and 1 at least; a job that was killed needed what it got.
+    it, or 10 s if that is shorter, and 1 at least; a job that was killed needed what it got. One that was cancelled for
+    another has neither turnaround nor slowdown.
     """
     used, runs = allocation.used, stretches(allocation)
     ran_s = _sums(runs.job, runs.end_s - runs.start_s, world.n_jobs)
@@ -154,6 +156,7 @@ def job_times(world: JobWorld, allocation: JobAllocation) -> Times:
     wait_s[again] = (turnaround_s - ran_s)[again]
     true_s = np.where(used, world.types.time_s[allocation.option] if world.types.n_options else math.nan, math.nan)
     needs_s = np.where(allocation.fate == Fate.KILLED, allocation.end_s - allocation.start_s, true_s)
+    turnaround_s[~allocation.served] = math.nan
     return Times(wait_s, turnaround_s, np.maximum(turnaround_s / np.maximum(needs_s, SHORTEST_S), 1.0))
 
 
@@ -196,8 +199,9 @@ def by_label(world: JobWorld, allocation: JobAllocation, label: str) -> dict[str
     jobs = np.flatnonzero(arrived_inside(world))
     codes, where = np.unique(labels.codes[jobs], return_inverse=True)
     times = [column[jobs] for column in job_times(world, allocation)]
-    n_used = np.bincount(where, allocation.used[jobs], codes.size)
-    means = [_sums(where, np.nan_to_num(column), codes.size) / np.where(n_used, n_used, 1) for column in times]
+    served = allocation.served[jobs]
+    n_served = np.bincount(where, served, codes.size)
+    means = [_sums(where, np.where(served, column, 0.0), codes.size) / np.maximum(n_served, 1) for column in times]
     sums = (node_seconds, used_energy_j, earned_utility)
     totals = [_sums(where, total(world, allocation)[jobs], codes.size) for total in sums]
     return {
@@ -205,7 +209,7 @@ def by_label(world: JobWorld, allocation: JobAllocation, label: str) -> dict[str
         "jobs": np.bincount(where, minlength=codes.size),
         "jobs_ran": np.bincount(where, allocation.ran[jobs], codes.size).astype(np.int64),
         **{
-            name: np.where(n_used > 0, mean, math.nan)
+            name: np.where(n_served > 0, mean, math.nan)
             for name, mean in zip(("mean_wait_s", "mean_turnaround_s", "mean_bounded_slowdown"), means, strict=True)
         },
         **dict(zip(("node_s", "energy_j", "utility"), totals, strict=True)),
@@ -215,7 +219,7 @@ def by_label(world: JobWorld, allocation: JobAllocation, label: str) -> dict[str
 def _of_times(world: JobWorld, allocation: JobAllocation, arrived: Bools) -> Metrics:
     """Means, medians, what most jobs do not exceed, and the most of what they waited for and took."""
     times = job_times(world, allocation)
-    counted = np.flatnonzero(arrived & allocation.used)
+    counted = np.flatnonzero(arrived & allocation.served)
     columns = ("wait_s", "turnaround_s", "bounded_slowdown")
     return {
         f"{kind}_{name}": float(measure(column[counted])) if counted.size else math.nan
@@ -235,9 +239,10 @@ def _of_nodes(world: JobWorld, allocation: JobAllocation) -> Metrics:
     busy_s, clusters = cluster_seconds(world, allocation), world.clusters
     work, runs = world.jobs.work, stretches(allocation)
     length_s = max(window_end_s(world, allocation) - work.start_s, np.finfo(float).tiny)
-    cores_s = float((busy_s * clusters.cores_per_node).sum())
+    cores_s, lost_s = (float((s * clusters.cores_per_node).sum()) for s in (busy_s, lost_seconds(world, allocation)))
     return {
         "busy_percent": 100 * cores_s / (clusters.n_cores * length_s),
+        "lost_percent": 100 * lost_s / (clusters.n_cores * length_s),
         **{
             f"busy_percent:{name}": 100 * float(busy_s[i] / (clusters.n_nodes[i] * length_s))
             for i, name in enumerate(clusters.names)
@@ -248,7 +253,20 @@ def _of_nodes(world: JobWorld, allocation: JobAllocation) -> Metrics:
 
 def cluster_seconds(world: JobWorld, allocation: JobAllocation) -> Floats:
     """The nodes x seconds in which each cluster ran jobs in the counted window, those lost included."""
-    runs, types = stretches(allocation), world.types
+    return _seconds_of(world, stretches(allocation))
+
+
+def lost_seconds(world: JobWorld, allocation: JobAllocation) -> Floats:
+    """Those of them that came to nothing: of stretches that were lost, and of jobs that were cancelled for others."""
+    runs, pieces = stretches(allocation), allocation.pieces
+    is_lost = allocation.fate[runs.job] == Fate.CANCELLED
+    is_lost[is_lost.size - pieces.job.size :] |= pieces.is_lost
+    return _seconds_of(world, RunStretches(*(column[is_lost] for column in runs)))
+
+
+def _seconds_of(world: JobWorld, runs: RunStretches) -> Floats:
+    """The nodes x seconds of some runs in the counted window, by cluster."""
+    types = world.types
     inside_s = meter.inside_s(world.jobs.work, runs.start_s, runs.end_s)
     return _sums(types.cluster[runs.option], types.nodes[runs.option] * inside_s, world.clusters.n_clusters)
 
@@ -282,7 +300,7 @@ def _of_users(world: JobWorld, allocation: JobAllocation, arrived: Bools) -> Met
     label = world.jobs.labels.get(USER)
     if label is None:
         return {"users": math.nan, "fairness": math.nan}
-    counted = np.flatnonzero(arrived & allocation.used & (label.codes >= 0))
+    counted = np.flatnonzero(arrived & allocation.served & (label.codes >= 0))
     users, where = np.unique(label.codes[counted], return_inverse=True)
     slowdown = job_times(world, allocation).bounded_slowdown[counted]
     means = _sums(where, slowdown, users.size) / np.bincount(where, minlength=users.size)

@@ -14,6 +14,9 @@ from joulewise.policies.jobs.policy import ALL_JOBS, Commitment, JobOrder, JobPo
 
 SHORTEST_INTERVAL_S = 1e-3
 DAY_S = 86_400.0
+HALF_LIFE_S = 7 * DAY_S
+"""After which time what users have used counts half unless asked otherwise."""
+
 LENIENCY = 1.0
 """Fair shares that the energy filter allows unless asked otherwise."""
 
@@ -72,7 +75,7 @@ class Scheduler:
     type's, split at `queue_thresholds`; each turn takes `per_cycle` of large, medium and small ones. `weights` are
     those of the multifactor order; `standing` gives queues a place from 0 to 1 in it, and what users have used
     counts half after `usage_half_life_s`. A site may say so itself: its weights stand for those that are left out,
-    and its half-life for the usual one.
+    and so does its half-life; where neither says so, that is `HALF_LIFE_S`.
     """
 
     policy: JobPolicy
@@ -92,14 +95,14 @@ class Scheduler:
     per_cycle: tuple[int, int, int] = (1, 4, 8)
     weights: Mapping[str, float] = field(default_factory=dict)
     standing: Mapping[str, float] = field(default_factory=dict)
-    usage_half_life_s: float = 7 * DAY_S
+    usage_half_life_s: float | None = None
     cluster_ties: ClusterTies = "lowest"
     nodes: Nodes = "counted"
     passes: PassKind = "always"
 
     def __post_init__(self) -> None:
         check_kinds(("scheduler.policy", self.policy, JobPolicy, 'jw.jobs.find_policy("easy") gives one by its name'))
-        for name in ("mapping_interval_s", "dropping_threshold", "checkpoint_s", "restart_s", "usage_half_life_s"):
+        for name in ("mapping_interval_s", "dropping_threshold", "checkpoint_s", "restart_s"):
             object.__setattr__(self, name, float(getattr(self, name)))
         for name in ("weights", "standing"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
@@ -120,6 +123,11 @@ class Scheduler:
     def order(self) -> JobOrder | None:
         """The policy's order, with the scheduler's own weights."""
         return multifactor(self.weights) if self.policy.is_weighted else self.policy.order
+
+    @property
+    def half_life_s(self) -> float:
+        """After which time what users have used counts half, where no site says so."""
+        return HALF_LIFE_S if self.usage_half_life_s is None else float(self.usage_half_life_s)
 
     @property
     def is_adaptive(self) -> bool:
@@ -153,7 +161,7 @@ def _number_problems(scheduler: Scheduler) -> Iterator[Problem]:
     elif not isinstance(leniency, str) and not (leniency > 0 and math.isfinite(leniency)):
         advice = 'for no filtering leave energy_filter out, or set it to "none"'
         yield Problem("scheduler.leniency", f"found {leniency}", "must be above 0, and finite", advice)
-    if not scheduler.usage_half_life_s > 0:
+    if not scheduler.half_life_s > 0:
         yield Problem("scheduler.usage_half_life", f"found {scheduler.usage_half_life_s} s", "must be above 0 s")
 
 

@@ -53,14 +53,19 @@ def order_on(priorities: Priorities, scheduler: Scheduler) -> JobOrder:
 
 def standing_on(world: JobWorld, priorities: Priorities, scheduler: Scheduler) -> Floats:
     """What each job's priority has beside age and fair share: all that does not change."""
+    weights = weights_on(priorities, scheduler)
+    total = np.zeros(world.n_jobs)
+    for name, factor in factors_on(world, scheduler).items():
+        total += weights[name] * factor
+    return total
+
+
+def factors_on(world: JobWorld, scheduler: Scheduler) -> dict[str, Floats]:
+    """What else of jobs counts, by name: what the site tells of them, and the places of their queues."""
     label, queue = world.jobs.labels.get("queue"), np.zeros(world.n_jobs)
     if label is not None:
         queue = np.array([scheduler.standing.get(name, 0.0) for name in (*label.names, "")])[label.codes]
-    weights = weights_on(priorities, scheduler)
-    total = np.zeros(world.n_jobs)
-    for name, factor in {**priorities.factors, "queue": queue}.items():
-        total += weights[name] * factor
-    return total
+    return {**priorities_on(world).factors, "queue": queue}
 
 
 def shares_of(priorities: Priorities, scheduler: Scheduler) -> Shares:
@@ -68,9 +73,7 @@ def shares_of(priorities: Priorities, scheduler: Scheduler) -> Shares:
     tree, n = priorities.tree, priorities.tree.n_rows
     part, whole_part = parts_of(tree)
     n_parts = np.bincount(tree.parent[1:], minlength=n)
-    half_life_s = priorities.half_life_s
-    if scheduler.usage_half_life_s != Scheduler.usage_half_life_s:
-        half_life_s = scheduler.usage_half_life_s
+    half_life_s = priorities.half_life_s if scheduler.usage_half_life_s is None else scheduler.half_life_s
     return Shares(
         tree.parent.astype(np.int64), tree.is_user.copy(), part, whole_part,
         np.concatenate(([0], np.cumsum(n_parts))), np.argsort(tree.parent[1:], kind="stable") + 1,

@@ -253,7 +253,8 @@ def _nothing_lost(n: int, n_rows: int) -> Lost:
 
 def _limits(limits: model.Limits) -> Limits:
     """Limits of which nothing is used."""
-    return Limits(limits.most.copy(), np.zeros_like(limits.most), limits.uses.copy(), limits.holders.astype(np.int64))
+    used, holders = np.zeros_like(limits.most), limits.holders.astype(np.int64)
+    return Limits(limits.most.copy(), used, limits.uses.copy(), holders, limits.n_binding)
 
 
 def _fates(run: SiteRun, demands: Demands, n_lost: int) -> SiteFates:
@@ -402,7 +403,7 @@ def _allocation(world: JobWorld, site: Site, state: SiteRun, fates: SiteFates, s
     option, fate = np.full(n, NO_JOB, np.int32), np.full(n, Fate.WAITING, np.int8)
     option[ran] = world.types.first[world.jobs.work.task_type[ran]]
     fate[ran] = np.where(job_arrays.killed(world, scheduler)[option[ran]], Fate.KILLED, Fate.RAN)
-    fate[is_cancelled] = Fate.KILLED
+    fate[is_cancelled] = Fate.CANCELLED
     fate[~fits] = Fate.IMPOSSIBLE
     fate[fates.is_refused] = Fate.DROPPED
     end_s = start_s + state.coming.time_s

@@ -27,7 +27,7 @@ from joulewise.study.spec.column import (
 from joulewise.study.spec.trials import BLOCKS
 from joulewise.units import duration, energy
 
-_COUNTED = "of the jobs that arrived in the counted window and had nodes"
+_COUNTED = "of the jobs that arrived in the counted window and had nodes, but for those cancelled"
 
 
 def _of_labels(table: str, name: str) -> tuple[Column, ...]:
@@ -35,7 +35,9 @@ def _of_labels(table: str, name: str) -> tuple[Column, ...]:
         label(table, name, f"name of the {name}; null where it is not known"),
         Column(table, "jobs", "jobs", "jobs that arrived in the counted window"),
         Column(table, "jobs_ran", "jobs", "those of them that ran to their end, also after the window"),
-        Column(table, "mean_wait_s", "s", "mean wait of those that had nodes; null if none had"),
+        Column(
+            table, "mean_wait_s", "s", "mean wait of those that had nodes, but for those cancelled; null if none had"
+        ),
         Column(table, "mean_turnaround_s", "s", "mean turnaround of the same"),
         Column(table, "mean_bounded_slowdown", "", "mean bounded slowdown of the same"),
         Column(table, "node_s", "s", "nodes x seconds that they had in the counted window"),
@@ -74,7 +76,7 @@ JOB_COLUMNS = (
     metric(
         "jobs_ran", "jobs",
         "jobs that arrived in the counted window and ran to their end, also after it; these and those dropped, killed, "
-        "waiting and impossible are jobs_arrived together",
+        "cancelled, waiting and impossible are jobs_arrived together",
         heading="jobs that ran",
     ),
     metric(
@@ -86,6 +88,11 @@ JOB_COLUMNS = (
         "jobs that arrived in the counted window and were dropped, or refused by a site that limits submissions",
     ),
     metric("jobs_killed", "jobs", "jobs that arrived in it and were killed at the end of the time they asked for"),
+    metric(
+        "jobs_cancelled", "jobs",
+        "jobs that arrived in it and that a site cancelled for others they gave way to: they count in no wait, "
+        "turnaround or slowdown",
+    ),
     metric(
         "jobs_waiting", "jobs",
         "jobs that arrived in it and had no nodes when the simulation ended: never started, or suspended or lost and "
@@ -100,8 +107,8 @@ JOB_COLUMNS = (
     metric(
         "runs_lost", "runs",
         "stretches of running in it that ended because a node failed, or because a job of a site gave way and runs "
-        "again from its start",
-        heading="runs lost to outages",
+        "again from its start; the one run of a job that was cancelled is none of them",
+        heading="runs lost",
     ),
     metric(
         "mean_wait_s", "s",
@@ -141,6 +148,11 @@ JOB_COLUMNS = (
     metric(
         "busy_percent", "%", "100 x core-seconds of running in the counted window / (all cores x its length)",
         title="busy %", rank=50, heading="cores busy (%)",
+    ),
+    metric(
+        "lost_percent", "%",
+        "the part of busy_percent that came to nothing: that of runs_lost, and of jobs that were cancelled",
+        heading="cores busy for nothing (%)",
     ),
     metric(
         "busy_percent:*", "%", "the same of the nodes of a cluster; a column for each cluster",
@@ -200,7 +212,7 @@ JOB_COLUMNS = (
     Column(JOBS, "ready_s", "s", "instant at which it could have started; null if the job before it never ended"),
     label(
         JOBS, "fate",
-        "ran, killed (at the end of the time it asked for, or cancelled by a site for another), dropped (or refused by "
+        "ran, killed (at the end of the time it asked for), cancelled (by a site, for another), dropped (or refused by "
         "a site), waiting (never started, or suspended or lost and "
         "not resumed) or impossible (fits nowhere)",
     ),
@@ -214,9 +226,9 @@ JOB_COLUMNS = (
     Column(JOBS, "requested_s", "s", "time that was asked for, where there is a log; also of jobs that had no nodes",
            is_optional=True),
     Column(JOBS, "start_s", "s", "instant of its last start"),
-    Column(JOBS, "end_s", "s", "instant at which it ended, or was killed"),
+    Column(JOBS, "end_s", "s", "instant at which it ended, or was killed or cancelled"),
     Column(JOBS, "wait_s", "s", "time in which it could have run and did not"),
-    Column(JOBS, "bounded_slowdown", "", "max(1, (end_s - ready_s) / max(true_s, 10 s)); by its run if it was killed"),
+    Column(JOBS, "bounded_slowdown", "", "max(1, (end_s - ready_s) / max(true_s, 10 s)); by its run if it was killed, null if cancelled"),
     Column(JOBS, "starting_utility", "utility", "what it was worth at its arrival"),
     Column(JOBS, "utility", "utility", "utility earned, 0 outside the counted window"),
     Column(

@@ -259,7 +259,7 @@ def _is_limited(world: JobWorld, side: _Side, asked: _Asked, *, waits: bool = Tr
     job = side.job[row]
     held = _Uses(limits.holders[job, slot], side.start_s[row], side.end_s[row], limits.uses[kind[job]])
     is_array = np.array([name.startswith(f"{ARRAY} ") for name in limits.names], np.bool_)
-    for holder in limits.holders[asked.job].T if row.size else ():
+    for holder in limits.binding[asked.job].T if row.size else ():
         needs, who = limits.uses[kind[asked.job]], np.maximum(holder, 0)
         used = held.level(who, asked.at_s) + needs * waits
         counts = (holder >= 0) & (is_array[who] | (not of_arrays))

@@ -112,9 +112,10 @@ class SchedulerParameters:
         "too, and those left out are the site's if its file has any",
     )
     standing: Standing = explained((), "of the policy multifactor: place of queues from 0 to 1, by their names")
-    usage_half_life_s: Annotated[float, Field(gt=0)] = explained(
+    usage_half_life_s: Annotated[float | None, Field(gt=0)] = explained(
         Scheduler.usage_half_life_s,
-        "of the policy multifactor: what a user has used counts half after this time; 7 d leaves it to a site's file",
+        "of the policy multifactor: what a user has used counts half after this time; left out: as the file of a site "
+        "says, or else 7 d",
     )
 
     def scheduler(self, policy: JobPolicy) -> Scheduler:

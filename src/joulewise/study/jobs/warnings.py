@@ -195,6 +195,37 @@ def settings_without_use(scene: Scene, schedulers: Sequence[Scheduler]) -> Itera
     if has_passes and not any(scheduler.passes == "slurm" for scheduler in schedulers):
         found, allowed = "found settings of passes in [slurm]", "jobs are gone through whenever something changes"
         yield Problem("system.site", found, allowed, 'passes = "slurm" goes by them')
+    for scheduler in schedulers:
+        if scheduler.policy.is_weighted:
+            yield from _weights_without_use(scene.world, scheduler)
+
+
+def _weights_without_use(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
+    """Weights of a study for what all jobs of a site have alike, and places of queues in which no job is."""
+    import numpy as np
+
+    from joulewise.simulate.jobs.shares import factors_on
+
+    for name, factor in factors_on(world, scheduler).items():
+        if scheduler.weights.get(name, 0) and np.ptp(factor) == 0:
+            found = f"found {scheduler.weights[name]:g}"
+            yield Problem(
+                f"scheduler.weights.{name}", found, "it changes nothing: all jobs have the same", _ALIKE[name]
+            )
+    label = world.jobs.labels.get("queue")
+    absent = [name for name in scheduler.standing if label is None or name not in label.names]
+    if absent:
+        yield Problem("scheduler.standing", f"found {', '.join(absent)}", "no job is of such a queue", "leave it out")
+
+
+_ALIKE = {
+    "size": "leave it out",
+    "partition": "give priority to each [[partition]] of the site",
+    "qos": "give priority to each [[qos]] of the site",
+    "tres": "give priorityweighttres in [slurm] of the site",
+    "queue": "give standing = {debug = 1}",
+}
+"""What makes a factor differ from job to job."""
 
 
 def times_of_tables(parts: WorldParts, scene: Scene, draw: Draw) -> Iterator[Problem]:

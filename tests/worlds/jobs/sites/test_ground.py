@@ -97,8 +97,7 @@ def test_what_is_not_replayed_of_a_site_is_told() -> None:
     )
     found = {finding.key.removeprefix("not replayed: "): finding for finding in not_replayed(full)}
     assert {key: finding.n for key, finding in found.items()} == {
-        "partitions with accounts": 1,
-        "partitions with qos_of_jobs": 1, "partitions with preemption": 1, "partitions with grace": 1,
+        "partitions with preemption": 1, "partitions with grace": 1,
         "settings of Slurm": 2,
     }  # fmt: skip
     assert found["settings of Slurm"].reason == "settings of Slurm of the site (bf_busy_nodes, priorityflags incr_only)"

@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 
 from joulewise.model.site import ANY_NUMBER, Limits
-from joulewise.worlds.jobs.sites.limits import beyond, limits_of, submissions_of, too_much
-from joulewise.worlds.jobs.sites.site import NodeGroup, Partition, Qos, SiteTables
+from joulewise.worlds.jobs.sites.admission import too_much
+from joulewise.worlds.jobs.sites.limits import SiteLimits, Standing, beyond, limits_of, submissions_of
+from joulewise.worlds.jobs.sites.site import Account, NodeGroup, Partition, Qos, SiteTables, User
 
 NODES = (NodeGroup(name="gpu", count=2, cores=8, gpus={"a100": 4}),)
 LOG = pl.DataFrame(
@@ -60,29 +61,101 @@ def test_jobs_of_a_quality_of_service_are_counted_together(limit: dict[str, Any]
 
 def test_gpus_are_counted_in_parts() -> None:
     limits = made(Qos(name="normal", max={"gpus": 3, "cores": 6}, max_per_user={"a100": 1}))
-    assert limits.what == ("jobs", "gpus", "cores", "a100")
+    assert limits.what == ("gpus", "cores", "a100")
     most = dict(zip(limits.names, limits.most.tolist(), strict=True))
-    assert most["normal"] == [ANY_NUMBER, 3000, 6, ANY_NUMBER * 1000]
-    assert limits.uses.tolist() == [[1, 1500, 4, 1500]]
+    assert most["normal"] == [3000, 6, ANY_NUMBER * 1000]
+    assert limits.uses.tolist() == [[1500, 4, 1500]]
     assert limits.allow(np.zeros(5, np.int32)).tolist() == [False, False, True, True, False]
 
 
-def test_limits_of_a_partition_hold_for_all_of_its_jobs() -> None:
-    limits = made(Qos(name="normal", max_jobs=9), Qos(name="small", max_jobs=1), of_partition="small")
-    assert held(limits) == [{"normal", "small"}, {"normal", "small"}, {"small"}, {"small"}, {"normal", "small"}]
+def bound(limits: Limits) -> list[set[str]]:
+    """The holders that bind each job, by name."""
+    return [{limits.names[holder] for holder in row if holder >= 0} for row in limits.binding]
+
+
+def test_of_two_qualities_of_service_the_first_that_has_a_limit_decides() -> None:
+    normal, small = Qos(name="normal", max_jobs=9, max={"cores": 8}), Qos(name="small", max_jobs=1)
+    limits = made(normal, small, of_partition="small")
+    assert bound(limits) == [{"normal", "small"}, {"normal", "small"}, {"small"}, {"small"}, {"normal", "small"}]
+    most = {
+        limits.names[holder]: dict(zip(limits.what, limits.most[holder].tolist(), strict=True))
+        for holder in limits.binding[0]
+    }
+    assert most == {"small": {"jobs": 1, "cores": ANY_NUMBER}, "normal": {"jobs": ANY_NUMBER, "cores": 8}}
+    over = made(replace(normal, over_partition=True), small, of_partition="small")
+    assert bound(over) == [{"normal"}, {"normal"}, {"small"}, {"small"}, {"normal"}]
+
+
+def test_jobs_count_for_a_quality_of_service_that_does_not_decide() -> None:
+    """Those of a partition with a limit of its own count where others of their own quality of service are limited."""
+    partitions = (Partition(name="p", nodes=("gpu",), qos="small"), Partition(name="q", nodes=("gpu",)))
+    qos = (Qos(name="normal", max_jobs=2), Qos(name="small", max_jobs=1))
+    tables = SiteTables(name="s", nodes=NODES, partitions=partitions, qos=qos)
+    limits = limits_of(tables, LOG, pl.Series([0, 1, 1, 1, 1]), USES)
+    assert bound(limits) == [{"small"}, {"normal"}, set(), set(), {"normal"}]
+    assert held(limits) == [{"small", "normal"}, {"normal"}, set(), set(), {"normal"}]
+
+
+TREE = (
+    Account(name="root", max={"cores": 100}),
+    Account(name="science", max_jobs=7, max_jobs_per_user=3, max_per_job={"cores": 8}, max_time_s=60.0),
+    Account(name="physics", parent="science", max_submitted=5, users={"ann": 1}),
+    Account(name="biology", parent="science", max_jobs_per_user=4),
+)
+
+
+def test_limits_of_accounts_hold_for_all_their_parts_and_those_of_users_for_each() -> None:
+    users = (User(name="ann", account="physics", max_jobs=1, max_per_job={"cores": 6}),)
+    tables = SiteTables(name="s", nodes=NODES, partitions=(Partition(name="p", nodes=("gpu",)),),
+                        accounts=TREE, users=users)  # fmt: skip
+    partition = pl.Series([0] * LOG.height)
+    limits = limits_of(tables, LOG, partition, USES)
+    above = {"account/root", "account/science"}
+    assert bound(limits) == [
+        {*above, "account/physics/user/ann"}, {*above, "account/physics/user/bob"},
+        {*above, "account/physics/user/ann"},
+        {*above, "account/biology/user/ann"}, {*above, "account/biology/user"},
+    ]  # fmt: skip
+    jobs = limits.what.index("jobs")
+    most = dict(zip(limits.names, limits.most[:, jobs].tolist(), strict=True))
+    assert [most[f"account/{name}"] for name in ("science", "physics/user/ann", "physics/user/bob")] == [7, 1, 3]
+    assert most["account/biology/user/ann"] == 4
+    admitted = submissions_of(tables, LOG, partition, USES)
+    assert admitted is not None
+    assert bound(admitted) == [{"account/physics"}] * 3 + [set()] * 2
+    rules = SiteLimits(tables)
+    assert rules.of_one(Standing(0, None, "ann", "physics")) == {"cores": 6}
+    assert rules.of_one(Standing(0, None, "bob", "physics")) == {"cores": 8}
+    assert rules.of_one(Standing(0, None, "ann", None)) == {"cores": 6}, "her only account"
+    assert rules.longest_s(Standing(0, None, "bob", "biology")) == 60.0
+    assert rules.of_one(Standing(0, None, "bob", "chemistry")) == {}
+
+
+def test_limits_of_accounts_give_way_to_those_of_a_quality_of_service() -> None:
+    qos = (Qos(name="normal", max_jobs=50, max_jobs_per_user=20, max_per_job={"cores": 9}, max_time_s=600.0),)
+    tables = SiteTables(name="s", nodes=NODES, partitions=(Partition(name="p", nodes=("gpu",)),),
+                        qos=qos, accounts=TREE)  # fmt: skip
+    limits = limits_of(tables, LOG, pl.Series([0] * LOG.height), USES)
+    assert bound(limits)[0] == {"normal", "normal/user/ann", "account/root"}, (
+        "what it does not limit is as accounts say"
+    )
+    assert bound(limits)[2] == {"account/root", "account/science", "account/physics/user/ann"}
+    assert held(limits)[0] >= {"account/science", "account/physics/user/ann"}
+    rules = SiteLimits(tables)
+    assert rules.of_one(Standing(0, "normal", "ann", "physics")) == {"cores": 9}
+    assert rules.longest_s(Standing(0, "normal", "ann", "physics")) == 600.0
 
 
 def test_who_has_the_quality_of_service_of_its_partition_is_counted_once() -> None:
     limits = made(Qos(name="normal", max_jobs=2), of_partition="normal")
-    assert [sorted(row.tolist()) for row in limits.holders[:, [0, len(limits.holders[0]) // 2]]] == [[-1, 0]] * 5
+    assert limits.holders.tolist() == [[0]] * 5
 
 
 def test_a_job_may_be_too_much_by_itself() -> None:
-    tables = SiteTables(name="s", nodes=NODES, qos=(Qos(name="normal", max_per_job={"a100": 1}),))
-    assert too_much(tables, "normal", {"a100": 1001})
-    assert not too_much(tables, "normal", {"a100": 1000})
-    assert not too_much(tables, "high", {"a100": 1001})
-    assert not too_much(tables, None, {"a100": 1001})
+    tables = SiteTables(name="s", nodes=NODES)
+    assert too_much(tables, {"a100": 1}, {"a100": 1001}) == "they may have 1 a100 GPU at most by their limits"
+    assert too_much(tables, {"a100": 1}, {"a100": 1000}) == ""
+    assert too_much(tables, {"memory_mib": 1024, "nodes": 1}, {"memory_mib": 2048}).startswith("they may have 1 GiB")
 
 
 def test_jobs_that_wait_or_run_have_limits_of_their_own() -> None:

@@ -98,6 +98,20 @@ def test_what_is_used_is_what_a_partition_bills() -> None:
     assert made(job, slurm={"priorityflags": ("max_tres",)})[0].used_per_s.tolist() == [10.0 + 7]
 
 
+def test_what_is_used_are_whole_nodes_where_a_partition_gives_them() -> None:
+    whole = (Partition(name="batch", nodes=("cpu",), sharing="exclusive", billing={"cores": 1, "memory_mib": 1.0}),)
+    tables = SiteTables(name="s", nodes=(CPU,), partitions=whole)
+    log = frame_of({"cores": [1, CPU.cores + 1], "requested_cores": [1, CPU.cores + 1], "partition": ["batch"] * 2}, 2)
+    times = np.full(2, 600.0)
+    jobs = TraceJobs(np.zeros(2), times, times, times, np.array([1, CPU.cores + 1]), log, 0.0)
+    found = demands_on(tables, site_of(tables), jobs, "requested", []).priorities
+    assert found is not None
+    of_a_node = CPU.cores + (CPU.memory_mib or 0) / 1024
+    assert found.used_per_s.tolist() == [of_a_node, 2 * of_a_node]
+    cores, nodes = CPU.count * CPU.cores, CPU.count
+    assert found.factors["size"][0] == pytest.approx((1 / cores + 1 / nodes) / 2), "size is what they ask for"
+
+
 def test_settings_are_those_of_slurm_where_the_site_has_none() -> None:
     plain, _ = made({})
     assert (plain.weights, plain.is_fair_tree) == ({}, True)
@@ -164,6 +178,15 @@ def test_all_that_is_wrong_with_accounts_is_told_at_once() -> None:
     [[account]]
     name = "d"
     shares = -1
+    [[account]]
+    name = "e"
+    parent = "f"
+    [[account]]
+    name = "f"
+    parent = "e"
+    [[account]]
+    name = "g"
+    parent = "lost"
     [[partition]]
     name = "p"
     nodes = ["cpu"]
@@ -174,7 +197,16 @@ def test_all_that_is_wrong_with_accounts_is_told_at_once() -> None:
     with pytest.raises(InputError) as caught:
         parse_site(text, "site.toml")
     told = str(caught.value)
-    for said in ("'nowhere', which is no account", "accounts must be a tree", "shares", "'gpux'", "priorityweighttres"):
+    for said in (
+        "'nowhere', which is no account",
+        "'lost', which is no account",
+        "b in c",
+        "e in f",
+        "accounts must be a tree",
+        "shares",
+        "'gpux'",
+        "priorityweighttres",
+    ):
         assert said in told
 
 

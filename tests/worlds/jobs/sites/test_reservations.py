@@ -13,7 +13,7 @@ from joulewise.errors import InputError
 from joulewise.model.kept import KeptNodes
 from joulewise.worlds.clock import NO_CLOCK, Clock
 from joulewise.worlds.jobs.sites.reservations import kept_nodes
-from joulewise.worlds.jobs.sites.site import NodeGroup, Partition, Reservation, SiteTables
+from joulewise.worlds.jobs.sites.site import Account, NodeGroup, Partition, Reservation, SiteTables
 from joulewise.worlds.jobs.trace_jobs import TraceFinding
 from joulewise.worlds.jobs.traces import Trace, TraceParameters, load_trace
 
@@ -115,3 +115,38 @@ def test_jobs_have_the_reservation_that_the_log_names_if_they_may(tmp_path: Path
     assert told["reservation course is shorter than they ask for"].n == 1
     assert told["reservation course has too few nodes with all that they ask for"].n == 1
     assert (told["in a reservation"].n, told["in a reservation"].done) == (1, "replayed as any other")
+
+
+WHO = """\
+JobID|Submit|ElapsedRaw|TimelimitRaw|AllocCPUS|AllocNodes|Reservation|User|Account|State
+1|1000|60|5|1|1|r|ann|physics|COMPLETED
+2|1010|60|5|1|1|r|ann|optics|COMPLETED
+3|1020|60|5|1|1|r|ann|biology|COMPLETED
+4|1030|60|5|1|1|r|ben|optics|COMPLETED
+5|1040|60|5|1|1|r|cid|biology|COMPLETED
+"""
+
+
+@pytest.mark.parametrize(
+    ("who", "may"),
+    [
+        ({"users": ("ann",)}, [True, True, True, False, False]),
+        ({"accounts": ("physics",)}, [True, True, False, True, False]),
+        ({"users": ("ann",), "accounts": ("physics",)}, [True, True, False, False, False]),
+        ({"users": ("-ann",), "accounts": ("physics",)}, [False, False, False, True, False]),
+        ({"users": ("-ann",)}, [False, False, False, True, True]),
+        ({"accounts": ("-physics",)}, [False, False, True, False, True]),
+        ({}, [False] * 5),
+    ],
+)
+def test_who_may_have_a_reservation(who: dict[str, Any], may: list[bool], tmp_path: Path) -> None:
+    """As in Slurm: both the user and the account where it names both; an account covers its parts; a minus denies."""
+    everything = (Partition(name="p", nodes=("cpu", "gpu")),)
+    tree = (Account(name="physics"), Account(name="optics", parent="physics"), Account(name="biology"))
+    reserved = (Reservation(name="r", start=0.0, end=3600.0, nodes={"cpu": 2}, **who),)
+    site = SiteTables(name="s", nodes=NODES, partitions=everything, accounts=tree, reservations=reserved)
+    (tmp_path / "log.txt").write_text(WHO)
+    trace = load_trace(TraceParameters(trace="log.txt"), site, tmp_path)
+    assert trace.jobs.demands is not None
+    assert trace.site is not None
+    assert trace.jobs.demands.can_start(trace.site).tolist() == may

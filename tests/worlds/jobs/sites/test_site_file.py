@@ -84,6 +84,8 @@ def test_sites_that_are_written_are_read_again(
             default=not number,
             qos=None,
             qos_of_jobs=(),
+            denied_qos=(),
+            denied_accounts=(),
             min_nodes=0,
             default_time_s=None,
             billing={},
@@ -129,6 +131,11 @@ def test_a_site_of_all_sections(tmp_path: Path) -> None:
         ('accounts = ["physics"]', 'accounts = ["bio"]', "partition 'gpu', accounts: found 'bio'; must be one of root"),
         ("max_jobs = 100", "max_jobs = 0", "max_jobs: found 0; must be a whole number of 1 or more; it would"),
         ("{cores = 1000,", "{cores = 0,", "cores must be a whole number of 1 or more; it would keep every job"),
+        ('accounts = ["physics"]', 'accounts = ["physics"]\ndenied_accounts = ["optics"]', "leave one of the two out"),
+        ('qos = "normal"', 'qos = "normal"\nmin_nodes = 11', "by the QOS 'normal': no job could start; lower"),
+        ('account = "optics"', 'account = "optic"', "account: found 'optic'; must be one of root, physics"),
+        ("max_jobs = 3", "max = {v100 = 3}", "user 'bob', max: found 'v100'; must be one of cores, nodes, gpus"),
+        ('users = ["anna"]', 'users = ["anna", "-bob"]', "found anna, -bob; names have a minus before them all"),
         ('max_time = "1 d"', 'max_time = "0 s"', "above 0, for example \"2 h\"; it would keep every job from starting"),
         ("a100 = 8, matlab", "v100 = 8, matlab", "qos 'normal', max: found 'v100'; must be one of cores, nodes, gpus"),
         ('["scavenger"]', '["normal"]', "preempts: found normal preempts normal; jobs may not give way"),
@@ -168,7 +175,7 @@ def test_all_problems_are_told_at_once_and_a_wrong_table_is_still_known_by_its_n
     assert places == [
         "site.toml: line 3, nodes 'cpu', count",
         "site.toml: line 38, licence 'matlab', count",
-        "site.toml: line 65, reservation 'course', nodes",
+        "site.toml: line 70, reservation 'course', nodes",
     ]
 
 

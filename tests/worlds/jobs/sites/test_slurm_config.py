@@ -12,7 +12,7 @@ from joulewise.errors import InputError
 from joulewise.worlds.jobs.sites.hostlists import expanded
 from joulewise.worlds.jobs.sites.import_site import import_site, imported_text, write_site
 from joulewise.worlds.jobs.sites.imported import CHANGED, FATES, GUESSED, LOST, ImportedSite
-from joulewise.worlds.jobs.sites.site import Account, Licence, NodeGroup, Partition, Qos
+from joulewise.worlds.jobs.sites.site import Account, Licence, NodeGroup, Partition, Qos, User
 from joulewise.worlds.jobs.sites.site_file import parse_site, read_site
 from tests.strategies.slurm import WHY_NOT, can_run, running_controller
 from tests.strategies.small_sites import ACCOUNTS, CENTRE, GRES, NODE_LIST, NODES, QOS, SHOWN, WHOLE
@@ -252,7 +252,7 @@ def test_limits_and_accounts_of_the_database(tmp_path: Path) -> None:
     assert found.site.accounts == (
         Account(name="root", users={"root": 1}),
         Account(name="physics", shares=60, users={"anna": 10}),
-        Account(name="optics", parent="physics", users={"bob": 2}),
+        Account(name="optics", parent="physics", users={"bob": 2}, max_jobs=5),
         Account(name="geo", shares=40),
     )
     assert found.site.partitions[0].accounts == ("physics",)
@@ -266,10 +266,48 @@ def test_limits_and_accounts_of_the_database(tmp_path: Path) -> None:
         (LOST, "limit on billing of normal: the site counts no such thing"),
         (LOST, "AllowAccounts of batch: accounts that are not there are left out"),
         (LOST, "Share=parent of optics"),
-        (LOST, "GrpJobs of associations of optics"),
         (LOST, "other keys of sacctmgr show assoc: QOS, Def QOS"),
     ):
         assert any(row.startswith(words) for row in told(found, fate)), (words, told(found, fate))
+
+
+LIMITED = """\
+Cluster|Account|User|Partition|Share|GrpJobs|GrpTRES|GrpSubmit|MaxJobs|MaxTRES|MaxSubmit|MaxWall|GrpTRESMins
+larch|root|||1||cpu=1000||||||
+larch| physics|||60|50|gres/gpu=8|200|4|cpu=64|20|1-00:00:00|cpu=9
+larch|  physics|anna||10||||2|cpu=64|20|1-00:00:00|
+larch|  physics|bob||10||||4|cpu=64|20|1-00:00:00|
+larch|  physics|bob|gpu|10||||1||||
+"""
+
+
+def test_limits_of_associations(tmp_path: Path) -> None:
+    flags = QOS.replace("cluster|DenyOnLimit|", "cluster|DenyOnLimit,OverPartQOS|")
+    found = imported(tmp_path, CENTRE, flags, LIMITED, nodes=NODES, gres=GRES)
+    assert found.site.accounts == (
+        Account(name="root", max={"cores": 1000}),
+        Account(
+            name="physics", shares=60, users={"anna": 10, "bob": 10}, max_jobs=50, max={"gpus": 8}, max_submitted=200,
+            max_jobs_per_user=4, max_per_job={"cores": 64}, max_submitted_per_user=20, max_time_s=86_400.0,
+        ),
+    )  # fmt: skip
+    assert found.site.users == (User(name="anna", account="physics", max_jobs=2),), "bob has what his account gives"
+    assert [qos.over_partition for qos in found.site.qos] == [False, True, False]
+    assert any(row.startswith("Partition of associations of bob") for row in told(found, LOST))
+    assert any(row.startswith("GrpTRESMins of associations of physics") for row in told(found, LOST))
+    assert parse_site(imported_text(found, ["all"]), "site.toml") == found.site
+
+
+def test_who_may_not_use_a_partition(tmp_path: Path) -> None:
+    denied = CENTRE.replace("PartitionName=gpu ", "PartitionName=gpu DenyAccounts=geo,gone DenyQos=scavenger ")
+    assert denied != CENTRE
+    found = imported(tmp_path, denied, QOS, ACCOUNTS, nodes=NODES, gres=GRES)
+    (gpu,) = (each for each in found.site.partitions if each.name == "gpu")
+    assert (gpu.denied_accounts, gpu.denied_qos) == (("geo",), ("scavenger",))
+    assert "DenyAccounts of gpu: accounts that are not there are left out" in told(found, LOST)
+    both = denied.replace("DenyAccounts=", "AllowAccounts=physics DenyAccounts=")
+    found = imported(tmp_path, both, QOS, ACCOUNTS, nodes=NODES, gres=GRES)
+    assert "DenyAccounts of gpu: left out: AllowAccounts is what holds" in told(found, CHANGED)
 
 
 def test_accounts_of_which_parents_are_told_otherwise(tmp_path: Path) -> None:

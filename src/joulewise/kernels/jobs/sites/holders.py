@@ -30,13 +30,16 @@ def count_for(run, limits, i, sign):
 
 @inlined
 def is_within(run, limits, i):
-    """Whether all holders of a job may have what it uses beside what they have."""
+    """Whether all holders that bind a job may have what it uses beside what they have.
+
+    Those that only count may have let a holder have too much of something: that holds nobody back who uses none of it.
+    """
     k = run.asks.of_job[i]
-    for slot in range(limits.holders.shape[1]):
+    for slot in range(limits.n_binding):
         b = limits.holders[i, slot]
         if b != NOWHERE:
             for w in range(limits.most.shape[1]):
-                if limits.used[b, w] + limits.uses[k, w] > limits.most[b, w]:
+                if limits.uses[k, w] > 0 and limits.used[b, w] + limits.uses[k, w] > limits.most[b, w]:
                     return False
     return True
 

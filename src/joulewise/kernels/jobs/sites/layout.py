@@ -59,13 +59,14 @@ class Asks(NamedTuple):
 class Limits(NamedTuple):
     """How much the jobs of holders may have together, and have, and what a job of each class has.
 
-    The holders of a job are in its row of `holders`, -1 where there is none.
+    The holders of a job are in its row of `holders`, -1 where there is none. The first `n_binding` of them bind it.
     """
 
     most: NDArray[np.int64]
     used: NDArray[np.int64]
     uses: NDArray[np.int64]
     holders: NDArray[np.int64]
+    n_binding: int
 
 
 @record

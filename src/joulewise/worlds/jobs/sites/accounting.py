@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from joulewise.worlds.jobs.sites.imported import GUESSED, LOST, Entry, Findings
-from joulewise.worlds.jobs.sites.site import CORES, GPUS, MEMORY_MIB, NODES, ROOT, Account, Qos
+from joulewise.worlds.jobs.sites.site import CORES, GPUS, MEMORY_MIB, NODES, ROOT, Account, Qos, User
 from joulewise.worlds.jobs.sites.slurm_text import Entries
 from joulewise.worlds.jobs.sites.slurm_values import (
     NOTHING,
@@ -61,8 +61,28 @@ _COLUMNS: Mapping[str, _Column] = {
 }
 """Columns of qualities of service by their names in lower case."""
 
+_OF_ACCOUNTS: Mapping[str, _Column] = {
+    "grpjobs": _Column("max_jobs", slurm_count),
+    "grpsubmit": _Column("max_submitted", slurm_count),
+    "grptres": _Column("max", _amounts),
+    "maxjobs": _Column("max_jobs_per_user", slurm_count),
+    "maxsubmit": _Column("max_submitted_per_user", slurm_count),
+    "maxtres": _Column("max_per_job", _amounts),
+    "maxwall": _Column("max_time_s", slurm_limit_s),
+}
+_OF_USERS = {
+    **_OF_ACCOUNTS,
+    "maxjobs": _Column("max_jobs", slurm_count),
+    "maxsubmit": _Column("max_submitted", slurm_count),
+}
+"""Columns of associations, of accounts and of users, by their names in lower case."""
+
+_INHERITED = ("maxjobs", "maxsubmit", "maxtres", "maxwall")
+"""What a user has from its account where it has none of its own; sacctmgr prints it for both."""
+
+_OVER_PARTITION = "overpartqos"
+
 _NOT_OF_QOS: Mapping[str, str] = {
-    "flags": "no flag of a quality of service changes how its limits hold",
     "usagefactor": "what its jobs use counts once",
     "usagethres": "no job waits for its account's fair share",
     "grptresmins": "no limit on what is used over time",
@@ -74,8 +94,7 @@ _NOT_OF_QOS: Mapping[str, str] = {
     "preemptexempttime": "jobs give way from their start on",
 }
 _NOT_OF_ACCOUNTS = (
-    "partition", "priority", "grpjobs", "grptres", "grpsubmit", "grpwall", "grptresmins", "grptresrunmins", "maxjobs",
-    "maxtres", "maxtrespernode", "maxsubmit", "maxwall", "maxtresmins",
+    "partition", "priority", "grpwall", "grptresmins", "grptresrunmins", "maxtrespernode", "maxtresmins",
 )  # fmt: skip
 
 
@@ -87,16 +106,35 @@ def qos_of(rows: Sequence[Entries], things: Collection[str], findings: Findings)
             if key in row and not _says_nothing(row[key].value):
                 findings.tell(LOST, row[key].key, said, name)
         for key, entry in row.items():
-            if key not in _COLUMNS and key not in _NOT_OF_QOS and key != "name":
+            if key not in _COLUMNS and key not in _NOT_OF_QOS and key not in ("name", "flags"):
                 findings.lose("sacctmgr show qos", entry.key)
-        values = {}
-        for key, column in _COLUMNS.items():
-            if key in row and not (row[key].value == "" or _is_closed(row[key], column, name, findings)):
-                values[column.field] = findings.value(row[key], column.read)
-        for field, value in values.items():
-            if isinstance(value, dict):
-                values[field] = _of_site(value, things, name, findings)
-        yield Qos(name=name, **{field: value for field, value in values.items() if value is not None}), row
+        values = _values(row, _COLUMNS, things, name, findings)
+        yield Qos(name=name, **values, over_partition=_goes_over_partitions(row, name, findings)), row
+
+
+def _values(
+    row: Entries, columns: Mapping[str, _Column], things: Collection[str], name: str, findings: Findings
+) -> dict[str, Any]:
+    """The fields that columns of a row fill; of two for one field, the least counts."""
+    values: dict[str, Any] = {}
+    for key, column in columns.items():
+        if key not in row or row[key].value == "" or _is_closed(row[key], column, name, findings):
+            continue
+        value = findings.value(row[key], column.read)
+        if isinstance(value, dict):
+            value = _of_site(value, things, name, findings)
+        if value is not None:
+            values[column.field] = min(value, values[column.field]) if column.field in values else value
+    return values
+
+
+def _goes_over_partitions(row: Entries, name: str, findings: Findings) -> bool:
+    """Whether a quality of service has the flag that its limits come before those of partitions; others are noted."""
+    entry = row.get("flags")
+    flags = [flag.casefold() for flag in slurm_names(entry.value)] if entry else []
+    if entry and any(flag not in (_OVER_PARTITION, *NOTHING) for flag in flags):
+        findings.tell(LOST, entry.key, "no flag but OverPartQOS changes how limits hold", name)
+    return _OVER_PARTITION in flags
 
 
 def _says_nothing(value: str) -> bool:
@@ -124,13 +162,20 @@ def _of_site(amounts: Mapping[str, int], things: Collection[str], name: str, fin
     return kept
 
 
-def accounts_of(rows: Sequence[Entries], cluster: str, findings: Findings) -> Iterator[tuple[Account, Entries]]:
-    """The accounts of a table of associations, each with its row: of this cluster, where the table has several."""
+def of_cluster(rows: Sequence[Entries], cluster: str, findings: Findings) -> list[Entries]:
+    """The rows of a table of associations that are of this cluster, where the table has several."""
     clusters = {row["cluster"].value for row in rows}
     own = [row for row in rows if row["cluster"].value == cluster] if len(clusters) > 1 else list(rows)
     if len(own) < len(rows):
         others = ", ".join(sorted(clusters - {cluster}))
         findings.tell(LOST, f"accounts of {others}", f"only those of {cluster} are taken")
+    return own
+
+
+def accounts_of(
+    own: Sequence[Entries], things: Collection[str], findings: Findings
+) -> Iterator[tuple[Account, Entries]]:
+    """The accounts of associations, each with its row; `things` are those that the site has."""
     _tell_limits(own, findings)
     users: dict[str, dict[str, int]] = {}
     for row in own:
@@ -139,10 +184,30 @@ def accounts_of(rows: Sequence[Entries], cluster: str, findings: Findings) -> It
     parents = _parents([row for row in own if not row["user"].value], findings)
     for row, parent in parents:
         name = row["account"].value.strip()
+        values = _values(row, _OF_ACCOUNTS, things, name, findings)
         if name != ROOT:
-            yield Account(name=name, parent=parent, shares=_shares(row, findings), users=users.get(name, {})), row
-        elif users.get(ROOT):
-            yield Account(name=ROOT, users=users[ROOT]), row
+            shares, of_account = _shares(row, findings), users.get(name, {})
+            yield Account(name=name, parent=parent, shares=shares, users=of_account, **values), row
+        elif users.get(ROOT) or values:
+            yield Account(name=ROOT, users=users.get(ROOT, {}), **values), row
+
+
+def users_of(own: Sequence[Entries], things: Collection[str], findings: Findings) -> Iterator[tuple[User, Entries]]:
+    """The users of associations who have limits of their own, each with its row."""
+    above = {row["account"].value.strip(): row for row in own if not row["user"].value}
+    for row in own:
+        name, account = row["user"].value, row["account"].value.strip()
+        if not name or (row["partition"].value if "partition" in row else ""):
+            continue
+        told: Entries = {
+            key: entry
+            for key, entry in row.items()
+            if not (key in _INHERITED and account in above and key in above[account]
+                    and above[account][key].value == entry.value)
+        }  # fmt: skip
+        values = _values(told, _OF_USERS, things, name, findings)
+        if values:
+            yield User(name=name, account=account, **values), row
 
 
 def _shares(row: Entries, findings: Findings) -> int:
@@ -174,12 +239,12 @@ def _parents(rows: Sequence[Entries], findings: Findings) -> Iterator[tuple[Entr
 
 
 def _tell_limits(rows: Sequence[Entries], findings: Findings) -> None:
-    """Tell of limits that associations have: a site has them by quality of service."""
+    """Tell of limits of associations that a site does not have."""
     for row in rows:
         for key in _NOT_OF_ACCOUNTS:
             if key in row and row[key].value:
                 who = row["user"].value or row["account"].value.strip()
-                findings.tell(LOST, f"{row[key].key} of associations", "limits are those of qualities of service", who)
+                findings.tell(LOST, f"{row[key].key} of associations", "the site has no such limit", who)
         for key in ("qos", "defqos"):
             if key in row and row[key].value:
                 findings.lose("sacctmgr show assoc", row[key].key)

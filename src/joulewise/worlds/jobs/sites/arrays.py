@@ -31,5 +31,5 @@ def with_array_limits(limits: Limits, log: pl.DataFrame) -> Limits:
         names=(*limits.names, *(f"{ARRAY} {name}" for name in names)),
         most=mine,
         uses=uses,
-        holders=np.column_stack((limits.holders, holder)),
+        holders=np.column_stack((limits.binding, holder, limits.holders[:, limits.n_binding :])),
     )

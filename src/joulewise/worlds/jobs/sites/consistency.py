@@ -11,14 +11,17 @@ from joulewise.errors import Problem, unknown_name
 from joulewise.units import count, duration
 from joulewise.worlds.jobs.sites.site import (
     CORES,
+    DENIED,
     GPUS,
     MEMORY_MIB,
     NODES,
     ROOT,
+    Account,
     Partition,
     Qos,
     Reservation,
     SiteTables,
+    User,
 )
 
 Place: TypeAlias = Callable[[Any, str], str]
@@ -36,6 +39,7 @@ def inconsistencies(site: SiteTables, place: Place, broken: Mapping[str, Sequenc
     tables = (site.nodes, site.partitions, site.licences, site.qos, site.accounts, site.reservations)
     for table in tables:
         yield from _repeated(table, place)
+    yield from _of_users(site, place)
     yield from _of_things(site, place)
     if not broken.get("partition"):
         yield from _of_default(site.partitions, place)
@@ -46,6 +50,7 @@ def inconsistencies(site: SiteTables, place: Place, broken: Mapping[str, Sequenc
         yield from _unknown(partition, "nodes", partition.nodes, groups, "a group of [[nodes]]", place)
         yield from _unknown(partition, "qos", filter(None, [partition.qos]), qos, "a [[qos]]", place)
         yield from _unknown(partition, "qos_of_jobs", partition.qos_of_jobs, qos, "a [[qos]]", place)
+        yield from _unknown(partition, "denied_qos", partition.denied_qos, qos, "a [[qos]]", place)
         yield from _of_partition(partition, n_nodes, place)
     for reservation in site.reservations:
         yield from _unknown(reservation, "nodes", reservation.nodes, groups, "a group of [[nodes]]", place)
@@ -55,6 +60,7 @@ def inconsistencies(site: SiteTables, place: Place, broken: Mapping[str, Sequenc
     if not (broken.get("nodes") or broken.get("licence")):
         yield from _of_amounts(site, place)
     yield from _of_preempting(site.qos, place)
+    yield from _of_closed(site, place)
     yield from _of_accounts(site, [ROOT, *(each.name for each in site.accounts), *broken.get("account", ())], place)
 
 
@@ -121,6 +127,10 @@ def _of_partition(partition: Partition, n_nodes: Mapping[str, int], place: Place
 
 
 def _of_reservation(reservation: Reservation, n_nodes: Mapping[str, int], place: Place) -> Iterator[Problem]:
+    for key, names in {"users": reservation.users, "accounts": reservation.accounts}.items():
+        if len({name.startswith(DENIED) for name in names}) > 1:
+            found, allowed = f"found {', '.join(names)}", "names have a minus before them all, or none has"
+            yield Problem(place(reservation, key), found, allowed, "name those who may, or all who may not")
     for name, n in reservation.nodes.items():
         if n > n_nodes.get(name, n):
             found, allowed = f"found {n:,} of {name!r}", f"there are {n_nodes[name]:,}"
@@ -140,7 +150,9 @@ def _of_amounts(site: SiteTables, place: Place) -> Iterator[Problem]:
     of_nodes = (name for group in site.nodes for name in (*group.gpus, *group.other))
     things = dict.fromkeys((CORES, NODES, GPUS, MEMORY_MIB, *of_nodes, *(licence.name for licence in site.licences)))
     shown = ["memory" if name == MEMORY_MIB else name for name in things]
-    named: list[tuple[Qos | Partition, str]] = [(qos, key) for qos in site.qos for key in _AMOUNTS]
+    limited: list[Qos | Account | User] = [*site.qos, *site.accounts, *site.users]
+    named: list[tuple[Qos | Account | User | Partition, str]]
+    named = [(each, key) for each in limited for key in _AMOUNTS if hasattr(each, key)]
     named += [(partition, "billing") for partition in site.partitions]
     for table, key in named:
         unknown = (name for name in getattr(table, key) if name not in things)
@@ -149,16 +161,20 @@ def _of_amounts(site: SiteTables, place: Place) -> Iterator[Problem]:
 
 def _of_preempting(all_qos: Sequence[Qos], place: Place) -> Iterator[Problem]:
     by_name = {qos.name: qos for qos in all_qos}
-    loop = _loop({qos.name: qos.preempts for qos in all_qos})
-    if loop:
+    for loop in _loops({qos.name: qos.preempts for qos in all_qos}):
         found = f"found {' preempts '.join(loop)}"
         yield Problem(place(by_name[loop[0]], "preempts"), found, "jobs may not give way to each other in a circle")
 
 
 def _of_accounts(site: SiteTables, names: Sequence[str], place: Place) -> Iterator[Problem]:
-    users: tuple[Partition | Reservation, ...] = (*site.partitions, *site.reservations) if site.accounts else ()
-    for each in users:
-        yield from _unknown(each, "accounts", each.accounts, names, "an [[account]]", place)
+    for partition in site.partitions if site.accounts else ():
+        yield from _unknown(partition, "accounts", partition.accounts, names, "an [[account]]", place)
+        yield from _unknown(partition, "denied_accounts", partition.denied_accounts, names, "an [[account]]", place)
+    for reservation in site.reservations if site.accounts else ():
+        named = [name.removeprefix(DENIED) for name in reservation.accounts]
+        yield from _unknown(reservation, "accounts", named, names, "an [[account]]", place)
+    for user in site.users:
+        yield from _unknown(user, "account", [user.account], names, "an [[account]]", place)
     for account in site.accounts:
         if account.name == ROOT and account.parent is not None:
             yield Problem(place(account, "parent"), f"found {account.parent!r}", f"{ROOT!r} is a part of nothing")
@@ -167,16 +183,54 @@ def _of_accounts(site: SiteTables, names: Sequence[str], place: Place) -> Iterat
             advice = orphan.advice or "write an [[account]] of that name, or leave parent out"
             yield Problem(orphan.where, f"{orphan.found}, which is no account", orphan.allowed, advice)
     by_name = {account.name: account for account in site.accounts if account.name != ROOT}
-    loop = _loop({name: [account.parent] if account.parent else [] for name, account in by_name.items()})
-    if loop:
+    for loop in _loops({name: [account.parent] if account.parent else [] for name, account in by_name.items()}):
         found, allowed = f"found {' in '.join(loop)}", f"accounts must be a tree that ends at {ROOT!r}"
         yield Problem(place(by_name[loop[0]], "parent"), found, allowed, "give one of them another parent")
 
 
-def _loop(before: Mapping[str, Iterable[Any]]) -> list[str]:
-    """Names of which each leads to the next, and the last is the first; empty where there is no such loop."""
-    try:
-        TopologicalSorter(before).prepare()
-    except CycleError as error:
-        return list(reversed(error.args[1]))
-    return []
+def _of_users(site: SiteTables, place: Place) -> Iterator[Problem]:
+    """Users whose limits stand twice."""
+    seen: set[tuple[str, str]] = set()
+    for user in site.users:
+        if (user.account, user.name) in seen:
+            found = f"found {user.name!r} of {user.account!r} again"
+            yield Problem(place(user, "name"), found, "each user may stand once in an account")
+        seen.add((user.account, user.name))
+
+
+def _of_closed(site: SiteTables, place: Place) -> Iterator[Problem]:
+    """Partitions that no job may use, for whom they are for or by what their limits allow."""
+    by_name = {qos.name: qos for qos in site.qos}
+    for partition in site.partitions:
+        for allowed, denied, what in (
+            ("accounts", "denied_accounts", "account"),
+            ("qos_of_jobs", "denied_qos", "quality of service"),
+        ):
+            names, others = getattr(partition, allowed), getattr(partition, denied)
+            if names and others:
+                found = f"found {', '.join(others)}, and {allowed} too"
+                said = f"each {what} that {allowed} does not name is denied anyway, and those that it names are not"
+                yield Problem(place(partition, denied), found, said, "leave one of the two out")
+        qos = by_name.get(partition.qos or "")
+        most = min((limits[NODES] for limits in _limits_of(qos) if NODES in limits), default=None)
+        if most is not None and qos is not None and partition.min_nodes > most:
+            found = f"found {partition.min_nodes:,}"
+            said = f"jobs here may have {count(most, 'node')} by the QOS {qos.name!r}: no job could start"
+            yield Problem(place(partition, "min_nodes"), found, said, "lower it, or raise that limit")
+
+
+def _limits_of(qos: Qos | None) -> list[Mapping[str, int]]:
+    return [] if qos is None else [qos.max, qos.max_per_user, qos.max_per_account, qos.max_per_job]
+
+
+def _loops(before: Mapping[str, Iterable[Any]]) -> Iterator[list[str]]:
+    """Names of which each leads to the next, and the last is the first; loops that share no name."""
+    left = {name: list(after) for name, after in before.items()}
+    while True:
+        try:
+            TopologicalSorter(left).prepare()
+            return
+        except CycleError as error:
+            loop = list(reversed(error.args[1]))
+        yield loop
+        left = {name: [to for to in after if to not in loop] for name, after in left.items() if name not in loop}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +11,9 @@ import polars as pl
 
 from joulewise.model.kept import KeptNodes
 from joulewise.model.site import ANY_NUMBER, Demands, Limits, Site
+from joulewise.worlds.jobs.sites.admission import admission_of, note_beyond_limits, note_unknown_qos, too_much
 from joulewise.worlds.jobs.sites.ground import OF_A_GPU, capped_cores, few
-from joulewise.worlds.jobs.sites.limits import JOBS, beyond, limits_of, submissions_of, too_much
+from joulewise.worlds.jobs.sites.limits import JOBS, beyond, limits_of, submissions_of
 from joulewise.worlds.jobs.sites.preemption import preemption_of
 from joulewise.worlds.jobs.sites.priorities import Ranking, priorities_of
 from joulewise.worlds.jobs.sites.reservations import kept_of, may_not_have
@@ -33,7 +34,7 @@ _DIGITS = 6
 class Asked(NamedTuple):
     """What a class of jobs asks for in all; `gpus` are in thousandths, `kept` is the reservation, -1 for none.
 
-    `why_not` says why such jobs would never start, or is empty.
+    `limit` numbers the limits on a single one of them. `why_not` says why such jobs would never start, or is empty.
     """
 
     partition: int
@@ -44,8 +45,8 @@ class Asked(NamedTuple):
     gpu_kind: str | None
     licences: str | None
     features: str | None
-    qos: str | None
     kept: int
+    limit: int
     why_not: str
 
 
@@ -58,15 +59,20 @@ def demands_on(
     partition that gives whole nodes has as many as it needs, and any other has a piece for each GPU, or else for each
     processor, wherever these are free.
     """
-    frame = _asked(tables, site.kept, jobs, processors, findings)
+    frame, most_of_one = _asked(tables, site.kept, jobs, processors, findings)
     rows = frame.unique(maintain_order=True).with_row_index("kind")
     of_job = frame.join(rows, on=frame.columns, how="left", nulls_equal=True, maintain_order="left")["kind"]
-    kinds = [Asked(*row) for row in rows.drop("kind").iter_rows()]
+    asking = [Asked(*row) for row in rows.drop("kind").iter_rows()]
+    kinds = [_within(tables, asked, most_of_one[asked.limit]) for asked in asking]
     _note_oddities(site, kinds, of_job, findings)
     made = [_Kind.of(tables, site, asked) for asked in kinds]
     _note_misfits(site, kinds, made, of_job, findings)
-    uses = [_uses(tables, asked) for asked in kinds]
-    ranking = Ranking(of_job.to_numpy(), frame["partition"].to_numpy(), [asked.nodes or 1 for asked in kinds], uses)
+    asks = [_uses(tables, asked) for asked in kinds]
+    uses = [_held(tables, site, *each) for each in zip(kinds, made, asks, strict=True)]
+    nodes = [asked.nodes or 1 for asked in kinds]
+    ranking = Ranking(of_job.to_numpy(), frame["partition"].to_numpy(), nodes, asks, uses)
+    limits = limits_of(tables, jobs.log, frame["partition"], uses)
+    note_beyond_limits(tables, limits, ranking.of_job, findings)
     return Demands(
         ranking.of_job,
         np.array([asked.partition for asked in kinds]),
@@ -75,7 +81,7 @@ def demands_on(
         np.array([kind.need for kind in made]),
         np.array([kind.gives for kind in made]),
         np.array([_licences(site, asked) for asked in kinds]).reshape(len(kinds), len(site.licences)),
-        limits_of(tables, jobs.log, frame["partition"], uses),
+        limits,
         priorities_of(tables, jobs, ranking, findings),
         np.array([asked.kept for asked in kinds]),
         _submitted(tables, jobs, frame["partition"], uses, findings),
@@ -120,7 +126,6 @@ class _Kind(NamedTuple):
         else:
             units, most = _up(asked.gpus, OF_A_GPU) or asked.cores, ANY_NUMBER
         has_parts = bool(asked.nodes) or not is_whole
-        why_not = asked.why_not or too_much(tables, asked.qos, _uses(tables, asked))
         need, gives = [], []
         for g, group in enumerate(tables.nodes):
             has = site.capacity[g].tolist()
@@ -128,7 +133,7 @@ class _Kind(NamedTuple):
             n, gain = (units, 1) if has_parts else _wholes(asked.cores, takes, has)
             piece = [_up(amount, n) for amount in takes]
             fits = all(part <= there for part, there in zip(piece, has, strict=True))
-            may = fits and not why_not and site.in_partition[asked.partition, g] and _suits(asked, group)
+            may = fits and not asked.why_not and site.in_partition[asked.partition, g] and _suits(asked, group)
             need.append(has if is_whole and not site.is_counted[g] else piece)
             gives.append(gain if may else 0)
             pieces.append(piece if _suits(asked, group) else None)
@@ -184,6 +189,25 @@ def _uses(tables: SiteTables, asked: Asked) -> dict[str, int]:
     return {**licences, **gpus, **amounts}
 
 
+def _within(tables: SiteTables, asked: Asked, most: Mapping[str, int]) -> Asked:
+    """What is asked for, with why not where that is more than a single job may have."""
+    return asked._replace(why_not=asked.why_not or too_much(tables, most, _uses(tables, asked)))
+
+
+def _held(tables: SiteTables, site: Site, asked: Asked, made: _Kind, uses: dict[str, int]) -> dict[str, int]:
+    """What jobs of a class have while they run: where they get whole nodes, all of these, of the smallest ones."""
+    groups = [g for g in range(site.n_groups) if made.gives[g]]
+    if not site.gives_wholes[asked.partition] or not groups:
+        return uses
+    group, n = min(
+        ((tables.nodes[g], _up(made.units, made.gives[g])) for g in groups), key=lambda pair: pair[0].cores * pair[1]
+    )
+    kinds = {kind: number * OF_A_GPU for kind, number in group.gpus.items()}
+    memory_mib = {} if group.memory_mib is None else {MEMORY_MIB: group.memory_mib}
+    of_node = {**group.other, **kinds, **memory_mib, CORES: group.cores, GPUS: sum(kinds.values()), NODES: 1}
+    return {**uses, **{name: number * n for name, number in of_node.items()}}
+
+
 def _suits(asked: Asked, group: NodeGroup) -> bool:
     """Whether nodes of a group have the features and the kinds of GPUs that are asked for."""
     if _gpus_by_kind(asked, group) is None:
@@ -201,8 +225,8 @@ def _licences(site: Site, asked: Asked) -> list[int]:
 
 def _asked(
     tables: SiteTables, kept: KeptNodes, jobs: TraceJobs, processors: Processors, findings: list[TraceFinding]
-) -> pl.DataFrame:
-    """A row for each job with the fields of `Asked`."""
+) -> tuple[pl.DataFrame, Sequence[Mapping[str, int]]]:
+    """A row for each job with the fields of `Asked`, and limits on single jobs."""
     log, numbers = jobs.log, {each.name: i for i, each in enumerate(tables.partitions)}
     usual = next((i for i, each in enumerate(tables.partitions) if each.default), 0)
     partition = log["partition"].replace_strict(numbers, default=None, return_dtype=pl.Int64)
@@ -219,13 +243,16 @@ def _asked(
         gpu_kind=pl.when(pl.col("requested_gpus") > 0).then("requested_gpu_kind").otherwise("gpu_kind"),
         licences="licences",
         features="features",
-        qos=pl.col("queue").cast(pl.String),
         kept=kept_of(kept, log, findings),
     )
-    why_not, limit_s = _why_not(tables, frame, jobs), pl.Series(jobs.requested_s)
+    note_unknown_qos(tables, log["queue"].cast(pl.String), findings)
+    limit_s = pl.Series(jobs.requested_s)
+    admission = admission_of(tables, log, frame["partition"], limit_s)
+    why_not = _why_not(tables, frame, jobs)
+    why_not = why_not.zip_with(why_not != "", admission.why_not)
     if kept.names:
         why_not = why_not.zip_with(why_not != "", may_not_have(tables, kept, frame["kept"], log, limit_s))
-    return frame.with_columns(why_not=why_not)
+    return frame.with_columns(limit=admission.limit, why_not=why_not), admission.most
 
 
 def _why_not(tables: SiteTables, frame: pl.DataFrame, jobs: TraceJobs) -> pl.Series:
@@ -239,11 +266,9 @@ def _why_not(tables: SiteTables, frame: pl.DataFrame, jobs: TraceJobs) -> pl.Ser
             "min_nodes": [each.min_nodes for each in tables.partitions],
         }
     )
-    longest_s = {each.name: each.max_time_s for each in tables.qos}
     rows = partitions[frame["partition"]].with_columns(
         frame["nodes"],
         requested_s=pl.Series(jobs.requested_s),
-        longest_s=frame["qos"].replace_strict(longest_s, default=None, return_dtype=pl.Float64),
     )
     why = (
         pl.when(~pl.col("is_up"))
@@ -254,8 +279,6 @@ def _why_not(tables: SiteTables, frame: pl.DataFrame, jobs: TraceJobs) -> pl.Ser
         .then(pl.lit("allows fewer nodes"))
         .when(pl.col("nodes") < pl.col("min_nodes"))
         .then(pl.lit("asks for more nodes"))
-        .when(pl.col("requested_s") > pl.col("longest_s"))
-        .then(pl.lit("is asked with a quality of service of a shorter time limit"))
     )
     return rows.select(why=pl.format("partition {} {}", "name", why).fill_null(""))["why"]
 

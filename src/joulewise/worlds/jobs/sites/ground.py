@@ -30,7 +30,7 @@ OF_A_GPU = 1000
 _MOST_NAMES = 6
 
 _NOT_OF_PARTITIONS: Mapping[str, object] = {
-    "accounts": (), "qos_of_jobs": (), "preemption": None,
+    "preemption": None,
     "grace_s": 0.0,
 }  # fmt: skip
 """What jobs are not held to of partitions, unless it is as usual."""

@@ -85,6 +85,7 @@ def tell_read(site: SiteTables, findings: Findings) -> None:
         ("licence", "licences", [f"{licence.count:,} {licence.name}" for licence in site.licences]),
         ("quality of service", "qualities of service", [qos.name for qos in site.qos]),
         ("account", "accounts", [account.name for account in site.accounts]),
+        ("user with limits", "users with limits", [user.name for user in site.users]),
         ("setting of Slurm", "settings of Slurm", list(site.slurm)),
     )
     for singular, plural, names in parts:

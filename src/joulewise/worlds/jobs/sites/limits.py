@@ -1,9 +1,14 @@
-"""What jobs may have together at a site while they run, or from when they come, by qualities of service."""
+"""What jobs may have together at a site while they run, or from when they come: as QOS, accounts and users say.
+
+Of the qualities of service of a partition and of a job, the first that has a limit decides, that of the partition first
+unless the job's goes `over_partition`. Where neither has it, those of the job's user and of all accounts above hold.
+Jobs count for all of these, also where others decide.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -11,33 +16,49 @@ import polars as pl
 
 from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.site import ANY_NUMBER, Limits
+from joulewise.worlds.jobs.sites.associations import Associations
 from joulewise.worlds.jobs.sites.ground import OF_A_GPU
-from joulewise.worlds.jobs.sites.site import GPUS, Qos, SiteTables
+from joulewise.worlds.jobs.sites.site import GPUS, Account, Qos, SiteTables, User
 
 JOBS = "jobs"
 _SCOPES = (("", None), ("_per_user", "user"), ("_per_account", "group"))
 """What the names of limits end with, and by which label of jobs these are counted."""
 
+_NONE = -1
 
-class _Holder(NamedTuple):
-    """Who has a limit: jobs of a quality of service with one value of a label, or all of them."""
 
-    qos: str
-    label: str
-    value: str
+class Standing(NamedTuple):
+    """What the limits of a job go by."""
+
+    partition: int
+    qos: str | None
+    user: str | None
+    group: str | None
+
+
+class _Held(NamedTuple):
+    """Limits that a job counts for: whose they are, on what and how much, and those of them that bind it."""
+
+    holder: str
+    most: Mapping[str, int]
+    binding: frozenset[str]
+
+
+_Source = Qos | Account | User
+_Most = Callable[[_Source, str], Mapping[str, int]]
+"""How much of what a scope of something that has limits may have."""
 
 
 def limits_of(tables: SiteTables, log: pl.DataFrame, partition: pl.Series, uses: Sequence[Mapping[str, int]]) -> Limits:
     """The limits of a site on the running jobs of a log; `uses` says by class what a job has of everything."""
-    what = _what(tables.qos)
-    return _limits(tables, log, partition, uses, what, partial(_amounts, what=what))
+    return _limits(tables, log, partition, uses, _while_running)
 
 
 def submissions_of(
     tables: SiteTables, log: pl.DataFrame, partition: pl.Series, uses: Sequence[Mapping[str, int]]
 ) -> Limits | None:
     """The limits of a site on jobs of a log that wait or run; None where it has none."""
-    limits = _limits(tables, log, partition, uses, (JOBS,), _submissions)
+    limits = _limits(tables, log, partition, uses, _from_submission)
     return limits if limits.names else None
 
 
@@ -48,84 +69,164 @@ def beyond(limits: Limits, come_s: Floats, gone_s: Floats) -> Bools:
     """
     found = np.zeros(come_s.size, np.bool_)
     for holder in range(len(limits.names)):
-        mine = np.flatnonzero((limits.holders == holder).any(axis=1))
-        n_come = np.empty(mine.size, np.int64)
-        n_come[np.argsort(come_s[mine], kind="stable")] = np.arange(mine.size)
-        n_gone = np.searchsorted(np.sort(gone_s[mine]), come_s[mine], "right")
-        found[mine] |= n_come - n_gone >= limits.most[holder, 0]
+        mine, bound = ((of == holder).any(axis=1) for of in (limits.holders, limits.binding))
+        rank = np.argsort(np.argsort(come_s, kind="stable"), kind="stable")
+        n_come = np.searchsorted(np.sort(rank[mine]), rank[bound], "left")
+        n_gone = np.searchsorted(np.sort(gone_s[mine]), come_s[bound], "right")
+        found[bound] |= n_come - n_gone >= limits.most[holder, 0]
     return found
 
 
+def standings(log: pl.DataFrame, partition: pl.Series) -> tuple[list[Standing], Counts]:
+    """What the limits of jobs go by, each once, and which each job has."""
+    frame = log.select(*(pl.col(name).cast(pl.String) for name in ("queue", "user", "group")))
+    frame = frame.select(partition.alias("partition"), "queue", "user", "group")
+    kinds = frame.unique(maintain_order=True).with_row_index("kind")
+    of_job = frame.join(kinds, on=frame.columns, how="left", nulls_equal=True, maintain_order="left")["kind"]
+    return [Standing(*row) for row in kinds.drop("kind").iter_rows()], of_job.to_numpy().astype(np.int64)
+
+
+def _while_running(of: _Source, ending: str) -> Mapping[str, int]:
+    limits = {JOBS: getattr(of, f"max_jobs{ending}", None), **getattr(of, f"max{ending}", {})}
+    return {name: most for name, most in limits.items() if most is not None}
+
+
+def _from_submission(of: _Source, ending: str) -> Mapping[str, int]:
+    most = getattr(of, f"max_submitted{ending}", None)
+    return {} if most is None else {JOBS: most}
+
+
 def _limits(
-    tables: SiteTables, log: pl.DataFrame, partition: pl.Series, uses: Sequence[Mapping[str, int]],
-    what: tuple[str, ...], amounts: Callable[[Qos, str], list[int]],
-) -> Limits:  # fmt: skip
-    """Limits on some things; `amounts` says how much of these each scope of a quality of service may have."""
-    by_name = {each.name: each for each in tables.qos}
+    tables: SiteTables, log: pl.DataFrame, partition: pl.Series, uses: Sequence[Mapping[str, int]], most: _Most
+) -> Limits:
+    rules, told = SiteLimits(tables), list[_Source]((*tables.qos, *tables.accounts, *tables.users))
+    kinds, of_job = list[Standing](), np.zeros(log.height, np.int64)
+    if any(most(of, ending) for of in told for ending, _ in _SCOPES):
+        kinds, of_job = standings(log, partition)
+    made = _Made.of([list(rules.held(kind, most)) for kind in kinds])
+    what = made.what
     unit = np.array([unit_of(tables, name) for name in what], np.int64)
-    of_job = log["queue"].cast(pl.String)
-    of_partition = pl.Series([each.qos for each in tables.partitions], dtype=pl.String)[partition]
-    of_partition = of_partition.set(of_partition.eq(of_job).fill_null(False), None)  # nobody is counted twice
-    found: dict[_Holder, int] = {}
-    most: list[list[int]] = []
-    columns = []
-    for qos in (of_job, of_partition):
-        for ending, label in _SCOPES:
-            limited = {name: amounts(each, ending) for name, each in by_name.items()}
-            limited = {name: row for name, row in limited.items() if min(row, default=ANY_NUMBER) < ANY_NUMBER}
-            columns.append(_holders(qos, log[label] if label else None, limited, found, most))
+    amounts = [[limits.get(name, ANY_NUMBER) for name in what] for limits in made.most]
     return Limits(
         what,
-        tuple("/".join(filter(None, holder)) for holder in found),
-        np.array(most, np.int64).reshape(len(found), len(what)) * unit,
+        tuple(made.names),
+        np.array(amounts, np.int64).reshape(len(amounts), len(what)) * unit,
         np.array([[use.get(name, 0) for name in what] for use in uses], np.int64).reshape(len(uses), len(what)),
-        np.stack(columns, axis=1),
+        made.holders(of_job).astype(np.int32),
+        made.n_counting,
     )
 
 
-def too_much(tables: SiteTables, qos: str | None, uses: Mapping[str, int]) -> bool:
-    """Whether a job has more of something than a single job of its quality of service may."""
-    limits = next((each.max_per_job for each in tables.qos if each.name == qos), {})
-    return any(uses.get(name, 0) > most * unit_of(tables, name) for name, most in limits.items())
+@dataclass(frozen=True)
+class SiteLimits:
+    """The limits of a site, and which of them a job has to do with."""
+
+    tables: SiteTables
+    associations: Associations = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "associations", Associations(self.tables))
+
+    def qos_of(self, of: Standing) -> list[Qos]:
+        """The qualities of service of a job, the first whose limits decide, each once."""
+        by_name = {each.name: each for each in self.tables.qos}
+        own, there = by_name.get(of.qos or ""), by_name.get(self.tables.partitions[of.partition].qos or "")
+        order = (own, there) if own is not None and own.over_partition else (there, own)
+        return list({each.name: each for each in order if each is not None}.values())
+
+    def above(self, of: Standing) -> tuple[User | None, list[Account]]:
+        """What is told of a job's user in its account, and of that and all accounts above; nothing if not known."""
+        name = self.associations.account_of(of.group, of.user)
+        accounts = [self.associations.accounts[each] for each in self.associations.chain(name)
+                    if each in self.associations.accounts]  # fmt: skip
+        return self.associations.users.get((name or "", of.user or "")), accounts
+
+    def held(self, of: Standing, most: _Most) -> Iterator[_Held]:
+        """Everything that limits a job together with others, or that it counts for."""
+        decided: dict[str, set[str]] = {ending: set() for ending, _ in _SCOPES}
+        for qos in self.qos_of(of):
+            for ending, label in _SCOPES:
+                limits = most(qos, ending)
+                holder = "/".join(filter(None, (qos.name, label, getattr(of, label) if label else None)))
+                yield _Held(holder, limits, frozenset(limits.keys() - decided[ending]))
+                decided[ending] |= limits.keys()
+        user, accounts = self.above(of)
+        for account in accounts:
+            limits = most(account, "")
+            yield _Held(f"account/{account.name}", limits, frozenset(limits.keys() - decided[""]))
+        if accounts:
+            limits = self._of_each(user, accounts, most)
+            binding = frozenset(limits.keys() - decided["_per_user"] - decided["_per_account"])
+            yield _Held("/".join(filter(None, ("account", accounts[0].name, "user", of.user))), limits, binding)
+
+    def _of_each(self, user: User | None, accounts: Sequence[Account], most: _Most) -> Mapping[str, int]:
+        """The limits of one user: its own, or else those that the nearest account above has for each."""
+        levels = [most(account, "_per_user") for account in reversed(accounts)]
+        levels += [] if user is None else [most(user, "")]
+        return {name: n for level in levels for name, n in level.items()}
+
+    def of_one(self, of: Standing) -> Mapping[str, int]:
+        """The most that a single job may have."""
+        return {name: n for level in reversed(self._levels(of)) for name, n in level.max_per_job.items()}
+
+    def longest_s(self, of: Standing) -> float | None:
+        """The longest time limit of a job."""
+        return next((level.max_time_s for level in self._levels(of) if level.max_time_s is not None), None)
+
+    def _levels(self, of: Standing) -> Sequence[_Source]:
+        """What has limits on a single job, the first that decides first."""
+        user, accounts = self.above(of)
+        return [*self.qos_of(of), *([] if user is None else [user]), *accounts]
+
+
+@dataclass
+class _Made:
+    """Holders while they are gathered, with what each may have, and by kind of jobs those that bind and only count."""
+
+    names: list[str] = field(default_factory=list)
+    most: list[Mapping[str, int]] = field(default_factory=list)
+    rows: list[tuple[list[int], list[int]]] = field(default_factory=list)
+
+    @staticmethod
+    def of(kinds: Sequence[Sequence[_Held]]) -> _Made:
+        """The holders of kinds of jobs: one for all that is limited, or for each thing where not all of it binds."""
+        made, numbers = _Made(), dict[tuple[str, str], int]()
+        told = [held for kind in kinds for held in kind]
+        parted = {held.holder for held in told if held.binding and len(held.binding) < len(held.most)}
+        binds = {held.holder for held in told if held.binding}
+        for kind in kinds:
+            binding, counting = list[int](), list[int]()
+            for held in kind:
+                if held.holder not in binds:
+                    continue
+                for thing in held.most if held.holder in parted else ("",):
+                    most = {thing: held.most[thing]} if thing else held.most
+                    number = numbers.setdefault((held.holder, thing), len(numbers))
+                    if number == len(made.names):
+                        made.names.append(held.holder)
+                        made.most.append(most)
+                    (binding if most.keys() <= held.binding else counting).append(number)
+            made.rows.append((binding, counting))
+        return made
+
+    @property
+    def what(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for most in self.most for name in most))
+
+    @property
+    def n_counting(self) -> int:
+        return max((len(counting) for _, counting in self.rows), default=0)
+
+    def holders(self, of_job: Counts) -> Counts:
+        """The holders of each job, those that bind it first."""
+        n_binding = max((len(binding) for binding, _ in self.rows), default=0)
+        table = np.full((max(len(self.rows), 1), n_binding + self.n_counting), _NONE)
+        for row, (binding, counting) in enumerate(self.rows):
+            table[row, : len(binding)] = binding
+            table[row, n_binding : n_binding + len(counting)] = counting
+        return table[of_job]
 
 
 def unit_of(tables: SiteTables, name: str) -> int:
     """As how much one of a thing that is limited counts: GPUs are counted in parts."""
     return OF_A_GPU if name == GPUS or any(name in group.gpus for group in tables.nodes) else 1
-
-
-def _what(all_qos: Sequence[Qos]) -> tuple[str, ...]:
-    """Everything that is limited."""
-    named = (name for qos in all_qos for ending, _ in _SCOPES for name in getattr(qos, f"max{ending}"))
-    return (JOBS, *dict.fromkeys(named)) if all_qos else ()
-
-
-def _submissions(qos: Qos, ending: str) -> list[int]:
-    """How many jobs that wait or run a scope of a quality of service may have."""
-    most = getattr(qos, f"max_submitted{ending}")
-    return [ANY_NUMBER if most is None else most]
-
-
-def _amounts(qos: Qos, ending: str, what: tuple[str, ...]) -> list[int]:
-    """The most of everything that a scope of a quality of service may have."""
-    limits = {JOBS: getattr(qos, f"max_jobs{ending}"), **getattr(qos, f"max{ending}")}
-    return [ANY_NUMBER if limits.get(name) is None else limits[name] for name in what]
-
-
-def _holders(
-    qos: pl.Series, label: pl.Series | None, limited: Mapping[str, list[int]], found: dict[_Holder, int],
-    most: list[list[int]],
-) -> Counts:  # fmt: skip
-    """The holder of each job in one scope, -1 where it has none; new ones are added to those found."""
-    values = pl.Series([""]).new_from_index(0, len(qos)) if label is None else label.fill_null("")
-    pairs = pl.DataFrame({"qos": qos.cast(pl.String), "value": values.cast(pl.String)})
-    kinds = pairs.unique(maintain_order=True).with_row_index("kind")
-    of_job = pairs.join(kinds, on=["qos", "value"], how="left", nulls_equal=True, maintain_order="left")["kind"]
-    numbers = []
-    for _, name, value in kinds.iter_rows():
-        holder = _Holder(name, "" if label is None else label.name, value)
-        if name in limited and holder not in found:
-            found[holder] = len(found)
-            most.append(limited[name])
-        numbers.append(found.get(holder, -1))
-    return np.take(np.array(numbers, np.int64), of_job.to_numpy())

@@ -39,7 +39,7 @@ def parts_that_fit(site: Site, demands: Demands, together: Ints, findings: list[
 def _past_limits(demands: Demands, parts: Counts) -> str:
     """Of what parts have more together than a limit allows them; "" for nothing."""
     limits = demands.limits
-    held = limits.holders[parts]
+    held = limits.binding[parts]
     for holder in np.unique(held[held >= 0]).tolist():
         uses = limits.uses[demands.of_job[parts[(held == holder).any(axis=1)]]].sum(axis=0)
         for w in np.flatnonzero(uses > limits.most[holder]).tolist():

@@ -36,11 +36,12 @@ _STEPS_OF_USE = 2.0**20
 
 
 class Ranking(NamedTuple):
-    """What priorities go by: by job its class and partition, and by class its nodes and how much it has of what."""
+    """What priorities go by: by job its class and partition, by class its nodes, what it asks for, and what it has."""
 
     of_job: Ints
     partition: Ints
     nodes: Sequence[int]
+    asks: Sequence[Mapping[str, int]]
     uses: Sequence[Mapping[str, int]]
 
 
@@ -53,7 +54,7 @@ def priorities_of(tables: SiteTables, jobs: TraceJobs, ranking: Ranking, finding
     return Priorities(
         tree.made(),
         of_job,
-        _used_per_s(tables, jobs, ranking),
+        _used_per_s(tables, ranking),
         {
             "size": _size(tables, jobs, ranking),
             "partition": _partition(tables, ranking),
@@ -98,7 +99,7 @@ def _size(tables: SiteTables, jobs: TraceJobs, ranking: Ranking) -> Floats:
     n_nodes = sum(group.count for group in tables.nodes)
     n_cores = sum(group.count * group.cores for group in tables.nodes)
     nodes = np.array(ranking.nodes, np.float64)[ranking.of_job]
-    cores = np.array([use[CORES] for use in ranking.uses], np.float64)[ranking.of_job]
+    cores = np.array([ask[CORES] for ask in ranking.asks], np.float64)[ranking.of_job]
     if _has_flag(tables, SMALL_RELATIVE_TO_TIME):
         limit_min = np.maximum(np.ceil(jobs.requested_s / _MINUTE_S), 1.0)
         size = np.maximum(nodes / n_nodes, cores / n_cores) / limit_min
@@ -128,13 +129,13 @@ def _normal(values: Floats, *, is_raw: bool) -> Floats:
 def _tres(tables: SiteTables, ranking: Ranking) -> Floats:
     """What jobs ask for, each thing as a part of what their partition has of it, times its weight."""
     weights, is_raw = _tres_weights(tables), _has_flag(tables, *NO_NORMAL_TRES)
-    by_class = np.zeros((len(tables.partitions), len(ranking.uses)))
+    by_class = np.zeros((len(tables.partitions), len(ranking.asks)))
     for p, partition in enumerate(tables.partitions):
         has = _amounts_of(tables, partition)
         for _, thing, weight in weights:
             whole = unit_of(tables, thing) if is_raw else has.get(thing, 0)
             if whole:
-                by_class[p] += [weight * use.get(thing, 0) / whole for use in ranking.uses]
+                by_class[p] += [weight * ask.get(thing, 0) / whole for ask in ranking.asks]
     return by_class[ranking.partition, ranking.of_job]
 
 
@@ -156,9 +157,9 @@ def _amounts_of(tables: SiteTables, partition: Partition) -> dict[str, int]:
     return has
 
 
-def _used_per_s(tables: SiteTables, jobs: TraceJobs, ranking: Ranking) -> Floats:
+def _used_per_s(tables: SiteTables, ranking: Ranking) -> Floats:
     """What a second of each job counts: its processors, or what its partition bills."""
-    used = jobs.cores.astype(np.float64)
+    used = np.array([use[CORES] for use in ranking.uses], np.float64)[ranking.of_job]
     licences = {licence.name for licence in tables.licences}
     for p, partition in enumerate(tables.partitions):
         if partition.billing:

@@ -12,8 +12,9 @@ import polars as pl
 from joulewise.errors import Problem, raise_if_any
 from joulewise.model.kept import FOR_ALL, KeptNodes
 from joulewise.worlds.clock import Clock, both_s, misfit, unix_s
+from joulewise.worlds.jobs.sites.associations import Associations
 from joulewise.worlds.jobs.sites.ground import few
-from joulewise.worlds.jobs.sites.site import Instant, Reservation, SiteTables
+from joulewise.worlds.jobs.sites.site import DENIED, Instant, Reservation, SiteTables
 from joulewise.worlds.jobs.trace_jobs import TraceFinding
 
 
@@ -119,25 +120,48 @@ def may_not_have(
     tables: SiteTables, kept: KeptNodes, of: pl.Series, log: pl.DataFrame, limit_s: pl.Series
 ) -> pl.Series:
     """Why jobs may not run in their reservation, "" where they may."""
-    by_name = {each.name: each for each in tables.reservations}
-    rows = pl.DataFrame(
-        {
-            "name": kept.names,
-            "users": [list(by_name[name].users) for name in kept.names],
-            "accounts": [list(by_name[name].accounts) for name in kept.names],
-            "length_s": kept.end_s - kept.start_s,
-        },
-        schema={"name": pl.String, "users": pl.List(pl.String), "accounts": pl.List(pl.String), "length_s": pl.Float64},
-    )
+    rows = pl.DataFrame({"name": kept.names, "length_s": kept.end_s - kept.start_s})
     jobs = pl.DataFrame({"of": of, "user": log["user"].cast(pl.String), "account": log["group"].cast(pl.String)})
-    joined = jobs.with_columns(limit_s=limit_s).join(
+    joined = jobs.with_columns(limit_s=limit_s, may=_may_have(tables, kept, jobs)).join(
         rows.with_row_index("of").with_columns(pl.col("of").cast(pl.Int64)), on="of", how="left", maintain_order="left"
     )
-    is_named = pl.col("users").list.contains(pl.col("user")) | pl.col("accounts").list.contains(pl.col("account"))
     why = (
-        pl.when(~is_named.fill_null(False))
+        pl.when(~pl.col("may"))
         .then(pl.format("reservation {} is for others", "name"))
         .when(pl.col("limit_s") > pl.col("length_s"))
         .then(pl.format("reservation {} is shorter than they ask for", "name"))
     )
     return joined.select(why=pl.when(pl.col("of") == FOR_ALL).then(pl.lit("")).otherwise(why).fill_null(""))["why"]
+
+
+def _may_have(tables: SiteTables, kept: KeptNodes, jobs: pl.DataFrame) -> pl.Series:
+    """Whether a reservation is for the user and the account of each job that has one."""
+    by_name, associations = {each.name: each for each in tables.reservations}, Associations(tables)
+    kinds = jobs.unique(maintain_order=True)
+    may = []
+    for of, user, account in kinds.iter_rows():
+        name = associations.account_of(account, user)
+        may.append(of == FOR_ALL or _is_for(by_name[kept.names[of]], user, associations.chain(name)))
+    joined = jobs.join(
+        kinds.with_columns(may=pl.Series(may, dtype=pl.Boolean)), on=jobs.columns, how="left", nulls_equal=True,
+        maintain_order="left",
+    )  # fmt: skip
+    return joined["may"]
+
+
+def _is_for(reservation: Reservation, user: str | None, accounts: Sequence[str]) -> bool:
+    """Whether a reservation is for a user of an account, which comes with all above: both must be, where it names both.
+
+    What the log does not tell keeps nobody out.
+    """
+    named = ((reservation.users, [] if user is None else [user]), (reservation.accounts, accounts))
+    return any(names for names, _ in named) and all(_are_named(names, own) for names, own in named)
+
+
+def _are_named(names: Sequence[str], own: Sequence[str]) -> bool:
+    """Whether one of one's own names is among some or, where these have a minus before them, none of them is."""
+    if not names or not own:
+        return True
+    if names[0].startswith(DENIED):
+        return not any(f"{DENIED}{name}" in names for name in own)
+    return any(name in names for name in own)

@@ -13,6 +13,9 @@ from typing import TypeAlias
 ROOT = "root"
 """The account of which all others are a part."""
 
+DENIED = "-"
+"""What is before names of those who may not have something."""
+
 SHARINGS = ("shared", "exclusive")
 PARTITION_STATES = ("up", "down", "drain", "inactive")
 PREEMPTIONS = ("off", "requeue", "suspend", "cancel")
@@ -63,8 +66,8 @@ class NodeGroup:
 class Partition:
     """Nodes under one set of limits. `nodes` names groups; None is no limit.
 
-    `accounts` and `qos_of_jobs` name who may use it: all where they are empty. `qos` names the quality of service whose
-    limits hold for the partition as a whole.
+    `accounts` and `qos_of_jobs` name who may use it: all where they are empty, but for those who are denied. `qos`
+    names the quality of service whose limits hold for the partition as a whole.
     """
 
     name: str = field(metadata=_is("name", "name of the partition, as jobs name it"))
@@ -94,10 +97,16 @@ class Partition:
     qos: str | None = field(
         default=None, metadata=_is("name", "quality of service whose limits hold for all jobs here together")
     )
-    accounts: tuple[str, ...] = field(default=(), metadata=_is("names", "accounts that may use it; all if left out"))
+    accounts: tuple[str, ...] = field(
+        default=(), metadata=_is("names", "accounts that may use it, with their parts; all if left out")
+    )
+    denied_accounts: tuple[str, ...] = field(
+        default=(), metadata=_is("names", "accounts that may not use it, with their parts")
+    )
     qos_of_jobs: tuple[str, ...] = field(
         default=(), metadata=_is("names", "qualities of service that may use it; all if left out")
     )
+    denied_qos: tuple[str, ...] = field(default=(), metadata=_is("names", "qualities of service that may not use it"))
     preemption: str | None = field(
         default=None, metadata=_is("preemption", "what becomes of its jobs that give way; as [slurm] says if left out")
     )
@@ -157,13 +166,19 @@ class Qos:
         default=None, metadata=_is("preemption", "what becomes of its jobs that give way; as [slurm] says if left out")
     )
     grace_s: float = field(default=0.0, metadata=_is("time from 0", "time that a job which gives way still has"))
+    over_partition: bool = field(
+        default=False,
+        metadata=_is("flag", "whether its limits come before those of the partition's QOS, as OverPartQOS has it"),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Account:
     """A part of another account, with its shares of what that one gets; `users` are its leaves, with theirs.
 
-    The account `ROOT` is there without being written; if it is, it has no parent.
+    `max_jobs`, `max_submitted` and `max` limit what it has together with all its parts. The other limits hold for each
+    of its users, and for those of its parts that have none of their own. The account `ROOT` is there without being
+    written; if it is, it has no parent.
     """
 
     name: str = field(metadata=_is("name", "name of the account"))
@@ -172,11 +187,40 @@ class Account:
     )
     shares: int = field(default=1, metadata=_is("number", "its shares among the parts and users of its parent"))
     users: Mapping[str, int] = field(default_factory=dict, metadata=_is("shares", "its users with their shares"))
+    max_jobs: int | None = field(default=None, metadata=_is("limit", "most jobs that run, of it and its parts"))
+    max_submitted: int | None = field(
+        default=None, metadata=_is("limit", "most jobs that run or wait, of it and its parts together")
+    )
+    max: Amounts = field(
+        default_factory=dict, metadata=_is("amounts", "most that running jobs of it and its parts have together")
+    )
+    max_jobs_per_user: int | None = field(default=None, metadata=_is("limit", "most jobs of each user that run"))
+    max_submitted_per_user: int | None = field(
+        default=None, metadata=_is("limit", "most jobs of each user that run or wait")
+    )
+    max_per_job: Amounts = field(default_factory=dict, metadata=_is("amounts", "most that a job may have"))
+    max_time_s: float | None = field(default=None, metadata=_is("time", "longest time limit of a job"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class User:
+    """A user with limits of its own in an account, which take the place of those that the account has for each user."""
+
+    name: str = field(metadata=_is("name", "name of the user"))
+    account: str = field(metadata=_is("name", "account in which the limits hold"))
+    max_jobs: int | None = field(default=None, metadata=_is("limit", "most jobs that run"))
+    max_submitted: int | None = field(default=None, metadata=_is("limit", "most jobs that run or wait"))
+    max: Amounts = field(default_factory=dict, metadata=_is("amounts", "most that the running jobs have"))
+    max_per_job: Amounts = field(default_factory=dict, metadata=_is("amounts", "most that a job may have"))
+    max_time_s: float | None = field(default=None, metadata=_is("time", "longest time limit of a job"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reservation:
-    """Nodes that are kept from `start` to `end` for jobs of these users and accounts; for nobody if there are none."""
+    """Nodes that are kept from `start` to `end` for jobs of these users and accounts; for nobody if there are none.
+
+    Where it names both, a job must be of both. Names with a minus before them are those of who may not have them.
+    """
 
     name: str = field(metadata=_is("name", "name of the reservation"))
     start: Instant = field(
@@ -184,8 +228,11 @@ class Reservation:
     )
     end: Instant = field(metadata=_is("instant", "when it ends, in the same way"))
     nodes: Mapping[str, int] = field(metadata=_is("things", "numbers of nodes, by group"))
-    users: tuple[str, ...] = field(default=(), metadata=_is("names", "users whose jobs may have them"))
-    accounts: tuple[str, ...] = field(default=(), metadata=_is("names", "accounts whose jobs may have them"))
+    users: tuple[str, ...] = field(default=(), metadata=_is("names", 'users who may have them; ["-ann"]: all but her'))
+    accounts: tuple[str, ...] = field(
+        default=(),
+        metadata=_is("names", 'accounts, with their parts, that may have them; ["-lab"]: all but it'),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,5 +245,6 @@ class SiteTables:
     licences: tuple[Licence, ...] = ()
     qos: tuple[Qos, ...] = ()
     accounts: tuple[Account, ...] = ()
+    users: tuple[User, ...] = ()
     reservations: tuple[Reservation, ...] = ()
     slurm: Mapping[str, Setting] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from joulewise.errors import Problem, as_written, raise_if_any, unknown_name
 from joulewise.files import toml_of, toml_text
 from joulewise.worlds.jobs.sites.consistency import inconsistencies
-from joulewise.worlds.jobs.sites.site import Account, Licence, NodeGroup, Partition, Qos, Reservation, SiteTables
+from joulewise.worlds.jobs.sites.site import Account, Licence, NodeGroup, Partition, Qos, Reservation, SiteTables, User
 from joulewise.worlds.jobs.sites.slurm_settings import SETTINGS
 from joulewise.worlds.jobs.sites.written import KINDS, RefusedError, text, word
 
@@ -29,7 +29,8 @@ SECTIONS: dict[str, Section] = {
     "partition": Section(Partition, "partitions", "Partitions: groups of nodes under one set of limits."),
     "licence": Section(Licence, "licences", "Things that are counted for the whole site."),
     "qos": Section(Qos, "qos", "Qualities of service: what their jobs may have."),
-    "account": Section(Account, "accounts", "Accounts: a tree with the shares of each part."),
+    "account": Section(Account, "accounts", "Accounts: a tree with the shares of each part, and its limits."),
+    "user": Section(User, "users", "Users with limits of their own in an account."),
     "reservation": Section(Reservation, "reservations", "Nodes that are kept for some jobs, for a time."),
 }
 """The tables of a site's file, each written as [[name]]."""

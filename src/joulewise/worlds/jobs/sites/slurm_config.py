@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.units import count
-from joulewise.worlds.jobs.sites.accounting import accounts_of, qos_of
+from joulewise.worlds.jobs.sites.accounting import accounts_of, of_cluster, qos_of, users_of
 from joulewise.worlds.jobs.sites.consistency import inconsistencies
 from joulewise.worlds.jobs.sites.hostlists import split_list
 from joulewise.worlds.jobs.sites.imported import CHANGED, GUESSED, LOST, Entry, Findings, ImportedSite, tell_read
@@ -25,6 +25,7 @@ from joulewise.worlds.jobs.sites.site import (
     Qos,
     Setting,
     SiteTables,
+    User,
 )
 from joulewise.worlds.jobs.sites.slurm_nodes import Grouped, NodeLists, NodeReader, grouped, in_order
 from joulewise.worlds.jobs.sites.slurm_settings import IN_CONF, IN_PARAMETERS, SETTINGS
@@ -43,6 +44,8 @@ from joulewise.worlds.jobs.sites.slurm_values import (
 )
 from joulewise.worlds.jobs.sites.written import RefusedError
 
+_Table = TypeVar("_Table", Account, User)
+
 _LINEAR = "select/linear"
 _USUAL = ("-1", "topology/none", "topology/default", "topology/flat")
 _UNSET = ("", "(null)", "(null type)", "n/a")
@@ -59,8 +62,6 @@ _HELD_BACK: Mapping[str, str] = {
 
 _NOT_OF_PARTITION: Mapping[str, str] = {
     "allowgroups": "users of all groups may use it",
-    "denyaccounts": "no account is kept out",
-    "denyqos": "no quality of service is kept out",
     "allocnodes": "jobs may come from anywhere",
     "alternate": "its jobs do not go elsewhere",
     "defmempercpu": "jobs that ask for no memory have none counted",
@@ -121,7 +122,9 @@ _PARTITION_KEYS: Mapping[str, _PartitionKey] = {
     "maxcpuspernode": _PartitionKey("max_cores_per_node", slurm_limit),
     "qos": _PartitionKey("qos", _one_name),
     "allowaccounts": _PartitionKey("accounts", slurm_names),
+    "denyaccounts": _PartitionKey("denied_accounts", slurm_names),
     "allowqos": _PartitionKey("qos_of_jobs", slurm_names),
+    "denyqos": _PartitionKey("denied_qos", slurm_names),
     "preemptmode": _PartitionKey("preemption", slurm_preemption),
     "gracetime": _PartitionKey("grace_s", slurm_grace_s),
     "tresbillingweights": _PartitionKey("billing", slurm_billing),
@@ -169,10 +172,12 @@ class _SlurmSite:
         groups, members = self._groups(slurm)
         partitions = tuple(self._partitions(slurm, groups, members))
         name, licences = self._name(), tuple(self._licences())
-        accounts = tuple(self._accounts(name))
-        partitions = self._with_default(tuple(self._with_accounts(partitions, {account.name for account in accounts})))
         of_nodes = (name for each in groups for name in (*each.group.gpus, *each.group.other))
         things = {*of_nodes, *(licence.name for licence in licences)}
+        associations = of_cluster(self.texts.associations, name, self.findings)
+        accounts = tuple(self._placed(accounts_of(associations, things, self.findings)))
+        users = tuple(self._placed(users_of(associations, things, self.findings)))
+        partitions = self._with_default(tuple(self._with_accounts(partitions, {account.name for account in accounts})))
         partitions = tuple(self._with_bills(partitions, {CORES, NODES, GPUS, MEMORY_MIB, *things}))
         site = SiteTables(
             name=name,
@@ -181,6 +186,7 @@ class _SlurmSite:
             licences=licences,
             qos=tuple(self._qos(partitions, things)),
             accounts=accounts,
+            users=users,
             slurm=slurm,
         )
         self.findings.problems += inconsistencies(site, self._place, {})
@@ -341,6 +347,13 @@ class _SlurmSite:
         if kind.startswith(("yes", "force")) and kind != "force:1":
             said = "no processor is given to two jobs at once"
             self.findings.tell(LOST, f"OverSubscribe={kind.partition(':')[0].upper()}", said, name)
+        for denied, allowed, said in (
+            ("denied_accounts", "accounts", "AllowAccounts"),
+            ("denied_qos", "qos_of_jobs", "AllowQos"),
+        ):
+            if found.get(denied) and found.get(allowed):
+                self.findings.tell(CHANGED, said.replace("Allow", "Deny"), f"left out: {said} is what holds", name)
+                found[denied] = None
         return {key: value for key, value in found.items() if value is not None}
 
     def _usual_preemption(self) -> str:
@@ -359,13 +372,14 @@ class _SlurmSite:
     def _with_accounts(self, partitions: tuple[Partition, ...], known: Collection[str]) -> Iterator[Partition]:
         """The partitions without accounts that are no longer there; one that has no others is left as it is."""
         for partition in partitions:
-            there = tuple(name for name in partition.accounts if name in known)
-            if not known or not there or there == partition.accounts:
-                yield partition
-                continue
-            said = "accounts that are not there are left out"
-            self.findings.tell(LOST, "AllowAccounts", said, partition.name)
-            yield replace(partition, accounts=there)
+            lists = {"AllowAccounts": partition.accounts, "DenyAccounts": partition.denied_accounts}
+            there = {key: tuple(name for name in names if name in known) for key, names in lists.items()}
+            for key, names in lists.items():
+                if known and there[key] != names and (there[key] or key == "DenyAccounts"):
+                    self.findings.tell(LOST, key, "accounts that are not there are left out", partition.name)
+                else:
+                    there[key] = names
+            yield replace(partition, accounts=there["AllowAccounts"], denied_accounts=there["DenyAccounts"])
 
     def _with_bills(self, partitions: tuple[Partition, ...], things: Collection[str]) -> Iterator[Partition]:
         """The partitions with bills for what there is."""
@@ -399,7 +413,9 @@ class _SlurmSite:
             known.add(qos.name)
             yield qos
         names = dict.fromkeys(
-            name for partition in partitions for name in (*filter(None, [partition.qos]), *partition.qos_of_jobs)
+            name
+            for partition in partitions
+            for name in (*filter(None, [partition.qos]), *partition.qos_of_jobs, *partition.denied_qos)
         )
         for name in names:
             if name not in known:
@@ -407,10 +423,11 @@ class _SlurmSite:
                 self.findings.tell(GUESSED, "quality of service", said, name)
                 yield Qos(name=name)
 
-    def _accounts(self, name: str) -> Iterator[Account]:
-        for account, row in accounts_of(self.texts.associations, name, self.findings):
-            self.places[Account, account.name] = row
-            yield account
+    def _placed(self, found: Iterator[tuple[_Table, Entries]]) -> Iterator[_Table]:
+        """Tables, of which it is kept where they stand."""
+        for table, row in found:
+            self.places[type(table), table.name] = row
+            yield table
 
 
 def _as_names(value: Setting) -> tuple[str, ...]:

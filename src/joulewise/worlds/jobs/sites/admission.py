@@ -1,0 +1,118 @@
+"""Which jobs a site would refuse for whose they are: partitions for others, and limits on a single job."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from joulewise.model.arrays import Ints
+from joulewise.model.site import ANY_NUMBER, Limits
+from joulewise.units import duration
+from joulewise.worlds.jobs.sites.associations import Associations
+from joulewise.worlds.jobs.sites.ground import OF_A_GPU, few
+from joulewise.worlds.jobs.sites.limits import JOBS, SiteLimits, Standing, standings, unit_of
+from joulewise.worlds.jobs.sites.site import MEMORY_MIB, Partition, SiteTables
+from joulewise.worlds.jobs.sites.too_little import amount_of
+from joulewise.worlds.jobs.trace_jobs import TraceFinding
+
+
+class Admission(NamedTuple):
+    """By job why it would never be taken, "" where it would, and which of the rows of `most` a job may have at most."""
+
+    why_not: pl.Series
+    limit: pl.Series
+    most: Sequence[Mapping[str, int]]
+
+
+def admission_of(tables: SiteTables, log: pl.DataFrame, partition: pl.Series, requested_s: pl.Series) -> Admission:
+    """What a site says to the jobs of a log for whose they are, and for the time that they ask for."""
+    kinds, of_job = standings(log, partition)
+    rules = SiteLimits(tables)
+    longest_s = pl.Series([rules.longest_s(kind) for kind in kinds], dtype=pl.Float64)
+    refusals = pl.Series([_refusal(rules, kind) for kind in kinds], dtype=pl.String)
+    too_long = pl.Series([_too_long(time_s) for time_s in longest_s], dtype=pl.String)
+    limits = [tuple(sorted(rules.of_one(kind).items())) for kind in kinds]
+    most = {one: number for number, one in enumerate(dict.fromkeys(limits))}
+    by_job = pl.DataFrame(
+        {
+            "asked_s": requested_s,
+            "longest_s": longest_s[of_job],
+            "refusal": refusals[of_job],
+            "too_long": too_long[of_job],
+            "limit": pl.Series([most[one] for one in limits], dtype=pl.Int64)[of_job],
+        }
+    ).with_columns(
+        why_not=pl.when(pl.col("refusal") != "")
+        .then("refusal")
+        .when(pl.col("asked_s") > pl.col("longest_s"))
+        .then("too_long")
+        .otherwise(pl.lit(""))
+    )
+    return Admission(by_job["why_not"], by_job["limit"], [dict(one) for one in most])
+
+
+def _too_long(longest_s: float | None) -> str:
+    return "" if longest_s is None else f"they may ask for {duration(longest_s)} at most by their limits"
+
+
+def _refusal(rules: SiteLimits, of: Standing) -> str:
+    """Why a partition is not for a job, "" where it is, or where its log does not tell."""
+    partition = rules.tables.partitions[of.partition]
+    account = rules.associations.account_of(of.group, of.user)
+    if account is not None and not _may(rules.associations, partition, account):
+        return f"partition {partition.name} is not for their accounts"
+    if of.qos is not None and not _is_let_in([of.qos], partition.qos_of_jobs, partition.denied_qos):
+        return f"partition {partition.name} is not for their qualities of service"
+    return ""
+
+
+def _may(associations: Associations, partition: Partition, account: str) -> bool:
+    return _is_let_in(associations.chain(account), partition.accounts, partition.denied_accounts)
+
+
+def _is_let_in(names: Collection[str], allowed: Collection[str], denied: Collection[str]) -> bool:
+    """Whether one of some names is allowed or, where all are, none is denied, as in Slurm."""
+    return any(name in allowed for name in names) if allowed else not any(name in denied for name in names)
+
+
+def too_much(tables: SiteTables, limits: Mapping[str, int], uses: Mapping[str, int]) -> str:
+    """Of what a job has more than a single one may; "" where it has not."""
+    for name, most in limits.items():
+        if uses.get(name, 0) > most * unit_of(tables, name):
+            return f"they may have {_amount(tables, name, most)} at most by their limits"
+    return ""
+
+
+def note_beyond_limits(tables: SiteTables, limits: Limits, of_job: Ints, findings: list[TraceFinding]) -> None:
+    """Note jobs of which each alone is more than all of a holder may have, by holder and thing."""
+    for holder, name in enumerate(limits.names):
+        bound = (limits.binding == holder).any(axis=1)
+        for w, thing in enumerate(limits.what):
+            most = int(limits.most[holder, w])
+            n = int((bound & (limits.uses[of_job, w] > most)).sum())
+            if n and most < ANY_NUMBER:
+                said = _amount(tables, thing, most // unit_of(tables, thing))
+                reason = f"{name} may have {said} in all"
+                told = f"jobs that the site would never start: {reason}"
+                findings.append(TraceFinding(reason, n, told, "impossible", "lost"))
+
+
+def _amount(tables: SiteTables, name: str, n: int) -> str:
+    """So much of a thing that is limited, in words."""
+    if name == JOBS:
+        return f"{n:,} jobs"
+    if name == MEMORY_MIB or unit_of(tables, name) == OF_A_GPU:
+        return amount_of(name, n * unit_of(tables, name))
+    return f"{n:,} {name}"
+
+
+def note_unknown_qos(tables: SiteTables, qos: pl.Series, findings: list[TraceFinding]) -> None:
+    """Note jobs of qualities of service that the site does not have, where it has some."""
+    absent = qos.filter(~qos.is_in([each.name for each in tables.qos]))
+    if tables.qos and absent.len():
+        names = few(absent.unique(maintain_order=True).to_list())
+        reason = f"jobs of qualities of service that the site does not have ({names})"
+        done = "they have no limits and no priority of one"
+        findings.append(TraceFinding("unknown quality of service", absent.len(), reason, done, "lost"))
