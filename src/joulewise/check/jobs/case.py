@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from joulewise.check.findings import findings, rounding_s
+from joulewise.check.jobs.failing import are_struck
 from joulewise.model.arrays import Bools, Codes, Counts, Floats, Ints
 from joulewise.model.jobs import Fate, JobAllocation, JobWorld
 
@@ -78,13 +79,22 @@ class JobCase:
         return rows.only(np.lexsort((rows.start_s, rows.job)))
 
     @cached_property
-    def is_cancelled(self) -> Bools:
-        """Which jobs a site may have cancelled for others: killed ones that did not run for all that they might.
+    def is_struck(self) -> Bools:
+        """Which of the stretches end as a node that they have on a site fails."""
+        return are_struck(self.world, self.allocation, self.stretches)
 
-        Where jobs end at their limits that is no more than these; where it is not known, other than just these.
+    @cached_property
+    def is_cancelled(self) -> Bools:
+        """Which jobs a site may have cancelled: killed ones that did not run for all that they might.
+
+        Either they lost a node and do not run again; or it was for others. Where jobs end at their limits those did not
+        run as long; where it is not known, other than just as long.
         """
-        demands, allocation, types = self.world.jobs.demands, self.allocation, self.world.types
+        demands, allocation, types, site = self.world.jobs.demands, self.allocation, self.world.types, self.world.site
         found = np.zeros(allocation.fate.size, np.bool_)
+        if site is not None and not site.requeues:
+            rows = self.stretches.only(self.is_struck & (self.stretches.fate == Fate.KILLED))
+            found[rows.job] = True
         if demands is not None and demands.giving.stops.any():
             giving, rows = demands.giving, self.stretches
             rows = rows.only((rows.fate == Fate.KILLED) & (giving.of_job[rows.job] >= 0))

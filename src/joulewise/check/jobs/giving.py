@@ -90,8 +90,8 @@ def _giving(case: JobCase) -> Preemption:
 
 
 def _stopped(case: JobCase) -> _Stopped:
-    """All that were stopped; of a job of no quality of service that was decided when it ended."""
-    giving, rows = _giving(case), case.stretches
+    """All that were stopped but by failures; of a job of no quality of service that was decided when it ended."""
+    giving, rows = _giving(case), case.stretches.only(~case.is_struck)
     is_last = rows.fate == Fate.KILLED
     rows = rows.only((rows.fate == LOST) | (is_last & case.is_cancelled[rows.job]))
     of = giving.of_job[rows.job]
