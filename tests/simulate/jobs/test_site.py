@@ -23,7 +23,14 @@ from joulewise.simulate.jobs.arrays import killed, seen_times
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Overrun, Scheduler
 from tests.strategies.job_worlds import trace_world
-from tests.strategies.random_sites import N_CORES, crowded_worlds, failing_worlds, ranked_worlds, site_worlds, waiting_worlds
+from tests.strategies.random_sites import (
+    N_CORES,
+    crowded_worlds,
+    failing_worlds,
+    ranked_worlds,
+    site_worlds,
+    waiting_worlds,
+)
 from tests.twins.jobs.shares import SharesTwin
 from tests.twins.jobs.sites import SiteTwin
 

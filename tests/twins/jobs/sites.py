@@ -548,13 +548,7 @@ class SiteTwin:
         fits, came = self.demands.can_start(self.site), set()
         self.coming = {job for job in range(self.world.n_jobs) if fits[job]}
         pass_s, now_s = math.inf, -math.inf
-        while (
-            self.coming
-            or self.again
-            or self.running
-            or pass_s < math.inf
-            or (self.waiting and self.turns(now_s))
-        ):
+        while self.coming or self.again or self.running or pass_s < math.inf or (self.waiting and self.turns(now_s)):
             ends = [stay.start_s + self.time_s[stay.job] for stay in self.running]
             if not self.is_anew:
                 comes_s = [*map(self.ready_of, self.coming), *self.again.values()]

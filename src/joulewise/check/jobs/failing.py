@@ -66,7 +66,9 @@ def stopped_as_the_site_says(case: JobCase) -> Iterator[str]:
     if case.world.site.requeues:
         return
     wrong = case.stretches.only((case.stretches.fate == LOST) & case.is_struck)
-    yield from job_findings("stretches of a job that lost a node", wrong.job, wrong.end_s, "none: it does not run again")
+    yield from job_findings(
+        "stretches of a job that lost a node", wrong.job, wrong.end_s, "none: it does not run again"
+    )
 
 
 def _runs_at(world: JobWorld, allocation: JobAllocation) -> tuple[Ints, Floats, Floats]:

@@ -143,7 +143,10 @@ def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
         advice = "those of a site are what it keeps for nobody, and its failures"
         yield Problem("system", "found outages or failures of clusters", kept, advice)
     if world.site is not None and world.site.failures.n_failures and has_parts(world.jobs):
-        found, allowed = "found nodes that fail, and jobs whose parts start together", "lost parts would run again alone"
+        found, allowed = (
+            "found nodes that fail, and jobs whose parts start together",
+            "lost parts would run again alone",
+        )
         yield Problem("system", found, allowed, 'leave failures out, or use workload.dependencies = "ignore"')
     if world.jobs.demands is not None and world.site is not None:
         n_pieces = int(_most_pieces(world.site, world.jobs.demands).sum())
