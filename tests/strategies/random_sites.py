@@ -10,6 +10,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from joulewise.model.conditions import ALONE, NO_JOB, Conditions, Kind, cycles_of
+from joulewise.model.failures import NodeFailures
+from joulewise.model.hours import Hours
 from joulewise.model.jobs import Jobs, JobWorld, Label
 from joulewise.model.kept import KeptNodes
 from joulewise.model.preemption import Preemption
@@ -56,6 +58,36 @@ def kept_nodes(draw: st.DrawFn, site: Site) -> KeptNodes:
     of, group, node = np.array(rows, np.int32).reshape(-1, 3).T
     start_s, length_s = np.array(spans, float).reshape(-1, 2).T
     return KeptNodes(tuple(f"k{i}" for i in range(len(parts))), start_s, start_s + length_s, of, group, node)
+
+
+@st.composite
+def failing_sites(draw: st.DrawFn, site: Site) -> Site:
+    """The site with up to 5 failures of nodes, partitions that have hours, or both."""
+    nodes = [(g, n) for g in range(site.n_groups) for n in range(int(site.n_nodes[g]))]
+    row = st.tuples(st.integers(0, 25), st.integers(1, 12), st.sampled_from(nodes))
+    back_s = dict.fromkeys(nodes, -1)
+    rows = []
+    for start_s, length_s, node in sorted(draw(st.lists(row, min_size=1, max_size=5))):
+        if start_s >= back_s[node]:
+            rows.append((*node, start_s, start_s + length_s))
+            back_s[node] = start_s + length_s
+    group, node, start_s, end_s = np.array(rows).T
+    turn = st.tuples(st.integers(-3, 30), st.integers(0, len(site.partitions) - 1), st.booleans())
+    at_s, partition, is_up = np.array(sorted(draw(st.lists(turn, max_size=5))), float).reshape(-1, 3).T
+    return replace(
+        site,
+        failures=NodeFailures(group, node, start_s, end_s),
+        requeues=draw(st.booleans()),
+        hours=Hours(at_s, partition, is_up),
+    )
+
+
+@st.composite
+def failing_worlds(draw: st.DrawFn, worlds: st.SearchStrategy[JobWorld]) -> JobWorld:
+    """Worlds whose nodes fail, and whose partitions have hours."""
+    world = draw(worlds)
+    assert world.site is not None
+    return replace(world, site=draw(failing_sites(world.site)))
 
 
 @st.composite

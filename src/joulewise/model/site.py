@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Bools, Counts, Ints, freeze_fields
+from joulewise.model.failures import NO_FAILURES, NodeFailures
+from joulewise.model.hours import ALWAYS, Hours
 from joulewise.model.kept import FOR_ALL, NOTHING_KEPT, KeptNodes
 from joulewise.model.passes import USUAL, Passes
 from joulewise.model.preemption import Preemption, nobody_gives_way
@@ -26,8 +28,9 @@ class Site:
     `capacity` has a row for each group and a column for each resource, as whole numbers. Groups of lower `weight` are
     taken first. `in_partition` says which groups each partition has. Jobs of a partition of higher `tier` come first.
     A partition that `gives_wholes` gives whole nodes, any other lets jobs share them. `licences` are counted for the
-    whole site, `passes` are those of its Slurm, and some nodes may be `kept` for some jobs. Raises InputError with
-    every problem found.
+    whole site, `passes` are those of its Slurm, and some nodes may be `kept` for some jobs. Jobs on a node that is in
+    `failures` run again if the site `requeues`, or else end badly. Partitions start jobs at their `hours`. Raises
+    InputError with every problem found.
     """
 
     resources: tuple[str, ...]
@@ -43,6 +46,9 @@ class Site:
     n_licences: Counts
     passes: Passes = USUAL
     kept: KeptNodes = NOTHING_KEPT
+    failures: NodeFailures = NO_FAILURES
+    requeues: bool = True
+    hours: Hours = ALWAYS
 
     def __post_init__(self) -> None:
         ints = dict.fromkeys(("n_nodes", "capacity", "weight", "tier", "n_licences"), np.int64)
@@ -55,9 +61,15 @@ class Site:
 
     @property
     def is_counted(self) -> Bools:
-        """Which groups need only be counted, as all their partitions give whole nodes and none of these is kept."""
+        """Which groups need only be counted: all their partitions give whole nodes, none of which is kept or fails."""
         shares = self.in_partition & ~self.gives_wholes[:, None]
-        return np.asarray(~shares.any(axis=0) & ~np.isin(np.arange(self.n_groups), self.kept.group))
+        told_apart = np.concatenate((self.kept.group, self.failures.group))
+        return np.asarray(~shares.any(axis=0) & ~np.isin(np.arange(self.n_groups), told_apart))
+
+    def later(self, by_s: float) -> Site:
+        """The same site, where all that has its time is so much later."""
+        times = {name: getattr(self, name).later(by_s) for name in ("kept", "failures", "hours")}
+        return replace(self, **times) if by_s else self
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,16 +224,12 @@ def _site_problems(site: Site) -> Iterator[Problem]:
     for name in ("n_nodes", "capacity", "n_licences"):
         if (getattr(site, name) < 0).any():
             yield Problem(f"site.{name}", f"found {getattr(site, name).min()}", "must be 0 or more")
-    kept = site.kept
-    if (
-        kept.n_nodes
-        and not (
-            (kept.group >= 0)
-            & (kept.group < n)
-            & (kept.node >= 0)
-            & (kept.node < site.n_nodes[np.clip(kept.group, 0, n - 1)])
-        ).all()
-    ):
-        yield Problem("site.kept", "found nodes that no group has", "must be nodes of its groups")
+    for name, of in (("kept", site.kept), ("failures", site.failures)):
+        has_group = (of.group >= 0) & (of.group < n)
+        n_nodes = site.n_nodes[np.clip(of.group, 0, n - 1)]
+        if not (has_group & (of.node >= 0) & (of.node < n_nodes)).all():
+            yield Problem(f"site.{name}", "found nodes that no group has", "must be nodes of its groups")
+    if site.hours.at_s.size and not (0 <= site.hours.partition.min() <= site.hours.partition.max() < n_partitions):
+        yield Problem("site.hours", "found partitions that there are not", "must be partitions of its own")
     for row in np.flatnonzero(~site.in_partition.any(axis=1)):
         yield Problem(f"site: partition {site.partitions[row]}", "found no nodes", "must have a group of nodes")

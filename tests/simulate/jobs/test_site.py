@@ -23,7 +23,14 @@ from joulewise.simulate.jobs.arrays import killed, seen_times
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Overrun, Scheduler
 from tests.strategies.job_worlds import trace_world
-from tests.strategies.random_sites import N_CORES, crowded_worlds, ranked_worlds, site_worlds, waiting_worlds
+from tests.strategies.random_sites import (
+    N_CORES,
+    crowded_worlds,
+    failing_worlds,
+    ranked_worlds,
+    site_worlds,
+    waiting_worlds,
+)
 from tests.twins.jobs.shares import SharesTwin
 from tests.twins.jobs.sites import SiteTwin
 
@@ -103,6 +110,24 @@ def test_who_gives_way_to_whom_is_that_of_the_plain_twin(
     assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], overrun=overrun, reservations_for=ahead))
 
 
+SOME_FAIL = failing_worlds(
+    st.one_of(
+        site_worlds(overruns=True),
+        site_worlds(overruns=True, keeps=True),
+        crowded_worlds(keeps=True),
+        waiting_worlds(site_worlds(), has_parts=False),
+    )
+)
+
+
+@pytest.mark.parametrize("overrun", ["raise", "kill"])
+@given(world=SOME_FAIL, name=st.sampled_from(NAMES), ahead=st.sampled_from((None, 0, 2)))
+def test_nodes_that_fail_and_hours_of_partitions_are_those_of_the_plain_twin(
+    overrun: Overrun, world: JobWorld, name: str, ahead: int | None
+) -> None:
+    assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], overrun=overrun, reservations_for=ahead))
+
+
 def giving_world(n_urgent: int) -> JobWorld:
     """Two jobs of a core each for 100 s, and some of both cores for 5 s that come every 10 s and stop them."""
     n, one = n_urgent + 2, np.ones(2, np.int64)
@@ -153,7 +178,7 @@ PASSES = st.builds(
 @given(
     world=st.one_of(
         site_worlds(is_roomy=True), site_worlds(is_roomy=True, keeps=True), waiting_worlds(site_worlds(is_roomy=True)),
-        crowded_worlds().filter(lambda world: not is_counted(world)),
+        crowded_worlds().filter(lambda world: not is_counted(world)), failing_worlds(site_worlds(is_roomy=True)),
     ), passes=PASSES,
     name=st.sampled_from(NAMES), unit_s=st.sampled_from((1, 7, 20)),
     ahead=st.sampled_from((None, 1)),

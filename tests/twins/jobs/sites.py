@@ -67,6 +67,7 @@ class SiteTwin:
     whole_s: dict[int, tuple[float, float]] = field(default_factory=dict)
     patient_s: dict[int, float] = field(default_factory=dict)
     is_anew: bool = False
+    away: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
 
     @property
     def site(self) -> Site:
@@ -144,6 +145,9 @@ class SiteTwin:
             int(of) for of, group, node in zip(kept.of, kept.group, kept.node, strict=True) if (group, node) == place
         ]
         others = [of for of in at_place if of != own and at_s < kept.end_s[of] and kept.start_s[of] < until_s]
+        gone_s, back_s = self.away.get(place, (math.inf, math.inf))
+        if at_s < back_s and gone_s < until_s:
+            return False
         is_mine = own in at_place and kept.start_s[own] <= at_s and until_s <= kept.end_s[own]
         return not others and (own < 0 or is_mine)
 
@@ -162,7 +166,45 @@ class SiteTwin:
     def kept_instants(self, after_s: float) -> list[float]:
         kept = self.site.kept
         of = set(kept.of.tolist())
-        return sorted({float(at_s[k]) for at_s in (kept.start_s, kept.end_s) for k in of if at_s[k] > after_s})
+        at_s = {float(at_s[k]) for at_s in (kept.start_s, kept.end_s) for k in of}
+        return sorted(each for each in at_s | {back_s for _, back_s in self.away.values()} if each > after_s)
+
+    def turns(self, after_s: float) -> list[float]:
+        """All that happens to the site after an instant, of which nobody need know."""
+        at_s = [*self.site.failures.start_s.tolist(), *self.site.hours.at_s.tolist()]
+        return self.kept_instants(after_s) + [each for each in at_s if each > after_s]
+
+    def down(self, now_s: float) -> set[int]:
+        """The partitions that start no jobs at this hour."""
+        hours = self.site.hours
+        is_up = {int(hours.partition[row]): bool(hours.is_up[row]) for row in np.flatnonzero(hours.at_s <= now_s)}
+        return {partition for partition, up in is_up.items() if not up}
+
+    def fail(self, now_s: float) -> None:
+        """Nodes fail, and who runs there loses what it ran."""
+        failures = self.site.failures
+        for row in np.flatnonzero(failures.start_s == now_s):
+            place = (int(failures.group[row]), int(failures.node[row]))
+            self.away[place] = (now_s, float(failures.end_s[row]))
+            for stay in [stay for stay in self.running if place in stay.at]:
+                self.lose(stay, now_s)
+
+    def lose(self, stay: Stay, now_s: float) -> None:
+        """A job runs again, or ends badly."""
+        job = stay.job
+        whole_s = self.whole_s.setdefault(job, (self.time_s[job], self.planned_s[job]))
+        self.cut.discard(job)
+        self.running.remove(stay)
+        if self.site.requeues:
+            self.lost.append((job, stay.start_s, now_s, stay.at))
+            self.time_s[job], self.planned_s[job] = whole_s
+            del self.done[job]
+            self.again[job] = now_s
+            return
+        self.time_s[job] = now_s - stay.start_s
+        self.cancelled.add(job)
+        self.ended[job] = now_s
+        self.admitted.remove(job)
 
     def choice(self, job: int, at_s: float, now_s: float, is_start: bool) -> dict[tuple[int, int], int] | None:
         """Where a job goes if it starts at an instant; None where it does not fit."""
@@ -400,7 +442,7 @@ class SiteTwin:
         """
         self.held, self.closed = [], set()
         n_held: dict[int, int] = {}
-        blocked: set[int] = set()
+        blocked = self.down(now_s)
         key = {job: self.priority(job, now_s) if self.priority else 0.0 for job in self.waiting}
         tiers = self.site.tier
         order = sorted(
@@ -504,6 +546,7 @@ class SiteTwin:
     def map_greedily(self, now_s: float, worth: Callable[[int, float], float]) -> None:
         """Repeatedly, the job of the highest tier that is worth most where it starts first: now, or held ahead."""
         self.held, left, tiers = [], set(self.waiting), self.site.tier
+        left = {job for job in left if self.queue_of(job) not in self.down(now_s)}
         while left := {job for job in left if self.may_run([job], now_s)}:
             start_s = {
                 job: self.earliest(job, now_s)[0] if self.choice(job, now_s, now_s, True) is None else now_s
@@ -530,24 +573,20 @@ class SiteTwin:
         self.coming = {job for job in range(self.world.n_jobs) if fits[job]}
         came_in_order = sorted(self.coming)
         pass_s, now_s = math.inf, -math.inf
-        while (
-            self.coming
-            or self.again
-            or self.running
-            or pass_s < math.inf
-            or (self.waiting and self.kept_instants(now_s))
-        ):
+        while self.coming or self.again or self.running or pass_s < math.inf or (self.waiting and self.turns(now_s)):
             ends = [stay.start_s + self.time_s[stay.job] for stay in self.running]
             if not self.is_anew:
                 comes_s = [*map(self.ready_of, self.coming), *self.again.values()]
-                now_s = min([*comes_s, *ends, pass_s, *self.kept_instants(now_s)])
-            self.is_anew = False
+                now_s = min([*comes_s, *ends, pass_s, *self.turns(now_s)])
+            was_anew, self.is_anew = self.is_anew, False
             self.submit(job for job in came_in_order if self.world.jobs.work.arrival_s[job] < now_s)
             if now_s == math.inf:
                 break
             for stay, end_s in zip(list(self.running), ends, strict=True):
                 if end_s == now_s:
                     self.end(stay, now_s)
+            if not was_anew:
+                self.fail(now_s)
             self.submit(job for job in came_in_order if self.world.jobs.work.arrival_s[job] <= now_s)
             come = [*(job for job in self.coming if self.ready_of(job) == now_s), *self.again]
             for job in sorted(come, key=lambda job: (job in self.again or self.waits(job), job)):

@@ -146,7 +146,7 @@ def _slack_s(at_s: Floats, length_s: Floats) -> Floats:
 def _losses_need_a_failure(case: JobCase) -> Iterator[str]:
     rows, outages = case.stretches, case.world.outages
     if case.world.site is not None:
-        return  # who is stopped there gives way
+        return  # who is stopped there gives way, or is struck
     lost = rows.only(rows.fate == LOST)
     fails = ~outages.is_planned
     failures = set(zip(outages.cluster[fails].tolist(), outages.start_s[fails].tolist(), strict=True))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from joulewise.check.findings import findings
+from joulewise.check.jobs.failing import are_struck
 from joulewise.model.arrays import Bools, Codes, Counts, Floats, Ints
 from joulewise.model.jobs import Fate, JobAllocation, JobWorld
 
@@ -76,6 +77,11 @@ class JobCase:
         rows = JobStretches(*joined)
         rows = rows.only(self.exists(rows.job, rows.option) & np.isfinite(rows.start_s) & np.isfinite(rows.end_s))
         return rows.only(np.lexsort((rows.start_s, rows.job)))
+
+    @cached_property
+    def is_struck(self) -> Bools:
+        """Which of the stretches end as a node that they have on a site fails."""
+        return are_struck(self.world, self.allocation, self.stretches)
 
     def exists(self, job: Ints | Counts, option: Ints) -> Bools:
         """Whether these are jobs, with options that their types have."""

@@ -90,8 +90,8 @@ def _giving(case: JobCase) -> Preemption:
 
 
 def _stopped(case: JobCase) -> _Stopped:
-    """All that were stopped; of a job of no quality of service that was decided when it ended."""
-    giving, rows = _giving(case), case.stretches
+    """All that were stopped but by failures; of a job of no quality of service that was decided when it ended."""
+    giving, rows = _giving(case), case.stretches.only(~case.is_struck)
     rows = rows.only((rows.fate == LOST) | (rows.fate == Fate.CANCELLED))
     of = giving.of_job[rows.job]
     grace_s = np.concatenate((giving.grace_s, [0.0]))[of]

@@ -65,6 +65,11 @@ def largest_sum(world: JobWorld, amounts: Counts) -> int:
     return int(max(amounts.max(initial=0), sums.max(initial=0)))
 
 
+def has_parts(jobs: Jobs) -> bool:
+    """Whether any jobs start together."""
+    return bool(_parts(jobs.conditions or _NONE, jobs.n_jobs)[2].size)
+
+
 def condition_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
     """What jobs wait for that a scheduler does not know."""
     told = world.jobs.conditions

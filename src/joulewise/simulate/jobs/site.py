@@ -19,10 +19,12 @@ from joulewise.kernels.jobs.sites.layout import (
     Asks,
     Choice,
     Coming,
+    Failing,
     Giving,
     Greed,
     Ground,
     Held,
+    Hours,
     Kept,
     Limits,
     Lost,
@@ -52,7 +54,14 @@ from joulewise.policies.jobs.orders import BY_ARRIVAL, UTILITY
 from joulewise.policies.jobs.policy import ALL_JOBS, JobOrder
 from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.simulate.jobs import arrays as job_arrays
-from joulewise.simulate.jobs.conditions import condition_misfits, conditions_of, jobs_that_wait, largest_sum, later_of
+from joulewise.simulate.jobs.conditions import (
+    condition_misfits,
+    conditions_of,
+    has_parts,
+    jobs_that_wait,
+    largest_sum,
+    later_of,
+)
 from joulewise.simulate.jobs.ready import ready_times
 from joulewise.simulate.jobs.scheduler import Scheduler
 from joulewise.simulate.jobs.shares import cores_of, order_on, priorities_on, share_misfits, shares_of, standing_on
@@ -81,10 +90,10 @@ def run_on_site(world: JobWorld, scheduler: Scheduler) -> Sited:
     assert world.jobs.demands is not None
     demands = world.jobs.demands
     priority = compiled_order(_order(world, scheduler))
-    n_lost = world.n_jobs if demands.giving.stops.any() else 0
+    n_lost = world.n_jobs if demands.giving.stops.any() or world.site.failures.n_failures else 0
     while True:
         state = _new_run(world, world.site, demands, scheduler)
-        fates = _fates(state, demands, n_lost)
+        fates = _fates(state, world.site, demands, n_lost)
         _run_site(state, fates, priority, _BEFORE_ALL_S)  # compiles, or loads what was compiled
         began = time.perf_counter()
         n_events = int(_run_site(state, fates, priority, world.jobs.work.end_s))
@@ -131,8 +140,14 @@ def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
     if world.supply.is_limited:
         yield Problem("supply", "found a limit of energy or power", kept)
     if world.outages.n_outages:
-        advice = "planned ones can be reservations for nobody in the file of the site: [[reservation]]"
-        yield Problem("system", "found outages or failures", kept, advice)
+        advice = "those of a site are what it keeps for nobody, and its failures"
+        yield Problem("system", "found outages or failures of clusters", kept, advice)
+    if world.site is not None and world.site.failures.n_failures and has_parts(world.jobs):
+        found, allowed = (
+            "found nodes that fail, and jobs whose parts start together",
+            "lost parts would run again alone",
+        )
+        yield Problem("system", found, allowed, 'leave failures out, or use workload.dependencies = "ignore"')
     if world.jobs.demands is not None and world.site is not None:
         n_pieces = int(_most_pieces(world.site, world.jobs.demands).sum())
         if n_pieces > MOST_PIECES:
@@ -198,7 +213,7 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
         Waiting(_zero(), _ints(n), np.zeros(n), np.full(n, np.inf), _zero(), _ints(n)),
         Tried(_zero(), _zero() + 1, by_class - 1, by_class, np.zeros(demands.n_classes)),
         Partitions(
-            np.zeros(n_queues, np.int64), np.zeros(n_queues, np.bool_),
+            np.zeros(n_queues, np.int64), np.zeros(n_queues, np.bool_), np.zeros(n_queues, np.bool_),
             np.concatenate((site.in_partition, np.zeros((len(site.kept.names), site.n_groups), np.bool_))),
             np.zeros(site.n_groups, np.bool_),
         ),
@@ -257,7 +272,7 @@ def _limits(limits: model.Limits) -> Limits:
     return Limits(limits.most.copy(), used, limits.uses.copy(), holders, limits.n_binding)
 
 
-def _fates(run: SiteRun, demands: Demands, n_lost: int) -> SiteFates:
+def _fates(run: SiteRun, site: Site, demands: Demands, n_lost: int) -> SiteFates:
     """Nothing has become of any job; with room for so many stretches that are lost."""
     n, n_pieces = run.start_s.size, run.pieces.job.size
     return SiteFates(
@@ -265,20 +280,37 @@ def _fates(run: SiteRun, demands: Demands, n_lost: int) -> SiteFates:
         np.zeros(n, np.bool_),
         _giving(demands.giving, run.coming),
         _nothing_lost(n_lost, n_lost // max(n, 1) * n_pieces),
+        _failing(site, run.ground, run.kept),
+        Hours(site.hours.at_s.copy(), site.hours.partition.astype(np.int64), site.hours.is_up.copy(), _zero()),
     )
 
 
+def _failing(site: Site, ground: Ground, kept: Kept) -> Failing:
+    """The nodes that fail: of what is kept theirs are the last numbers, one for each."""
+    failures = site.failures
+    place = ground.first[failures.group] + failures.node
+    of = len(site.kept.names) + np.unique(place, return_inverse=True)[1].astype(np.int64)
+    n_known = np.array([np.isfinite(kept.at_s).sum()])
+    columns = (failures.start_s.copy(), failures.end_s.copy(), place, of)
+    return Failing(*columns, _zero(), n_known, site.requeues)
+
+
 def _kept(site: Site, demands: Demands, ground: Ground) -> Kept:
-    """What is kept for some jobs, by place and by time."""
-    kept, n_places = site.kept, ground.group.size
+    """What is kept for some jobs, by place and by time; for nobody, and at no time yet, where nodes fail."""
+    kept, failures, n_places = site.kept, site.failures, ground.group.size
     place = ground.first[kept.group] + kept.node
-    by_place = np.argsort(place, kind="stable")
-    first = np.concatenate(([0], np.cumsum(np.bincount(place, minlength=n_places))))
-    at_s = np.concatenate((kept.start_s[kept.of], kept.end_s[kept.of]))
+    fails = np.unique(ground.first[failures.group] + failures.node)
+    everywhere = np.concatenate((place, fails))
+    of = np.concatenate((kept.of, len(kept.names) + np.arange(fails.size)))
+    by_place = np.argsort(everywhere, kind="stable")
+    first = np.concatenate(([0], np.cumsum(np.bincount(everywhere, minlength=n_places))))
+    never_s, unknown = np.full(fails.size, np.inf), np.zeros(failures.n_failures, np.int64)
+    at_s = np.concatenate((kept.start_s[kept.of], kept.end_s[kept.of], unknown + np.inf))
     by_time = np.argsort(at_s, kind="stable")
     return Kept(
-        first, kept.of[by_place].astype(np.int64), demands.kept_of.astype(np.int64), kept.start_s.copy(),
-        kept.end_s.copy(), at_s[by_time], np.concatenate((place, place))[by_time], _zero(),
+        first, of[by_place].astype(np.int64), demands.kept_of.astype(np.int64),
+        np.concatenate((kept.start_s, never_s)), np.concatenate((kept.end_s, never_s)), at_s[by_time],
+        np.concatenate((place, place, unknown))[by_time], _zero(),
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from joulewise.model.arrays import Floats
 from joulewise.model.clusters import JobTypes
+from joulewise.model.failures import NodeFailures
 from joulewise.model.jobs import JobAllocation, Jobs, JobWorld, NodeOutages
 from joulewise.study.kinds.foresight import first_difference, halved, instant, later, mirrored, starts
 
@@ -35,7 +36,8 @@ def another_future(world: JobWorld, allocation: JobAllocation, at_s: float) -> J
     labels = {name: replace(label, codes=label.codes[order]) for name, label in jobs.labels.items()}
     other = replace(jobs, work=jobs.work.some(order, arrival_s), labels=labels)
     types = replace(world.types, time_s=_times(world.types, jobs, allocation, at_s))
-    return replace(world, types=types, jobs=other, outages=_outages(world.outages, at_s))
+    site = None if world.site is None else replace(world.site, failures=_failures(world.site.failures, at_s))
+    return replace(world, types=types, jobs=other, outages=_outages(world.outages, at_s), site=site)
 
 
 def _times(types: JobTypes, jobs: Jobs, allocation: JobAllocation, at_s: float) -> Floats:
@@ -56,6 +58,12 @@ def _outages(outages: NodeOutages, at_s: float) -> NodeOutages:
         return outages
     start_s = later(outages.start_s, at_s)
     return replace(outages, start_s=start_s, end_s=start_s + (outages.end_s - outages.start_s))
+
+
+def _failures(failures: NodeFailures, at_s: float) -> NodeFailures:
+    """None of those of a site that would come after an instant."""
+    past = failures.start_s <= at_s
+    return NodeFailures(*(column[past] for column in vars(failures).values()))
 
 
 def _starts(allocation: JobAllocation, at_s: float) -> Floats:

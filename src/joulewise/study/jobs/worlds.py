@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from joulewise.errors import Problem, raise_if_any
@@ -36,9 +35,10 @@ class Scene(NamedTuple):
 
 def build_scene(parts: WorldParts, made: Any, draw: Draw) -> Scene:
     """The world of one trial, of the jobs on their clusters that its sources made; InputError when it is none."""
-    from joulewise.model.jobs import JobWorld
+    from joulewise.model.jobs import NO_OUTAGES, JobWorld
     from joulewise.worlds.clock import NO_CLOCK
     from joulewise.worlds.jobs.node_outages import last_failure_s, node_outages
+    from joulewise.worlds.jobs.sites.outages import with_outages
     from joulewise.worlds.series import lead_of
     from joulewise.worlds.supply import clock_of, read_hours
 
@@ -54,9 +54,11 @@ def build_scene(parts: WorldParts, made: Any, draw: Draw) -> Scene:
     raise_if_any(_limit_problems(supply, found))
     until_s = last_failure_s(jobs.work.end_s, float(jobs.work.arrival_s[-1]))
     asked, site = parts.system.parameters, trace.site if trace else None
-    if trace and site and lead_s:
-        site = replace(site, kept=site.kept.later(lead_s))
-    outages = node_outages(asked, found.clusters, until_s, draw.seed, draw.trial, draw.folder, clock)
+    outages = NO_OUTAGES
+    if trace and site:
+        site = with_outages(site.later(lead_s), asked, until_s, clock, draw.folder, draw.seed, draw.trial)
+    else:
+        outages = node_outages(asked, found.clusters, until_s, draw.seed, draw.trial, draw.folder, clock)
     return Scene(JobWorld(found.clusters, found.types, jobs, supply, outages, site), found.traits, trace, clock)
 
 

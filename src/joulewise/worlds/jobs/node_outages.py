@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
-from joulewise.model.arrays import Floats, Ints
+from joulewise.model.arrays import Bools, Floats, Ints
 from joulewise.model.clusters import Clusters
 from joulewise.model.jobs import NO_OUTAGES, NodeOutages
 from joulewise.rng import generator
@@ -143,11 +143,11 @@ class OutageTimes(NamedTuple):
     is_dated: bool
 
 
-def outage_times(table: InputTable, clock: Clock) -> OutageTimes:
+def outage_times(table: InputTable, clock: Clock, of: Sequence[InputColumn] = (_CLUSTER, _NODES)) -> OutageTimes:
     """The times of a table of outages by the clock of its world; what is wrong with them is noted in the table."""
     is_dated = bool({_FROM.name, _UNTIL.name} & set(table.columns))
     columns = (_FROM, _UNTIL) if is_dated else (_START, _END)
-    table.check_columns((_CLUSTER, _NODES, *(column._replace(required=True) for column in columns), _PLANNED))
+    table.check_columns((*of, *(column._replace(required=True) for column in columns), _PLANNED))
     if not is_dated:
         start_s, end_s = (clock.first_s + table.quantity(column) for column in columns)
         return OutageTimes(start_s, end_s, is_dated)
@@ -169,26 +169,42 @@ def _since_zero(table: InputTable, column: str, clock: Clock) -> Floats:
     return np.asarray(moments.at_s - clock.zero_s)
 
 
-def _read(name: str, clusters: Clusters, seed: int, trial: int, folder: Path, clock: Clock) -> NodeOutages:
-    table = read_table(name, folder)
-    start_s, end_s, is_dated = outage_times(table, clock)
+class ListedOutages(NamedTuple):
+    """The rows of a table: how many nodes, from when to when, and which are planned."""
+
+    nodes: Floats
+    start_s: Floats
+    end_s: Floats
+    is_planned: Bools
+    is_dated: bool
+
+
+def listed_outages(table: InputTable, clock: Clock, of: Sequence[InputColumn] = (_CLUSTER, _NODES)) -> ListedOutages:
+    """The rows of a table by the clock of its world; what is wrong with them is noted in the table."""
+    start_s, end_s, is_dated = outage_times(table, clock, of)
     n = table.frame.height
-    cluster = _cluster(table, clusters)
     nodes = table.quantity(_NODES)
     is_planned = np.ones(n, np.bool_)
     if _PLANNED.name in table.columns:
         is_planned = table.codes(_PLANNED.name, _ANSWERS, "answer", default=1) == 1
     table.report_rows(_NODES.name, ~((nodes >= 1) & (nodes == np.floor(nodes))), "must be a whole number above 0")
-    too_many = (cluster >= 0) & (nodes > clusters.n_nodes[cluster])
-    table.report_rows(_NODES.name, too_many, "must be at most the nodes that the cluster has")
     begin, end = (_FROM, _UNTIL) if is_dated else (_START, _END)
     is_known = np.isfinite(start_s) & np.isfinite(end_s) if is_dated else np.ones(n, np.bool_)
     table.report_rows(end.name, is_known & ~(end_s > start_s), f"must be after {begin.name}")
     if is_dated and not table.problems and not (end_s > 0).any():
         found = f"found {count(n, 'outage')}, the last of which is over {duration(float(-end_s.max()))} before"
         table.add(found, f"must reach {clock.told(0.0)}, with which the simulation begins", column=end.name)
+    return ListedOutages(nodes, start_s, end_s, is_planned, is_dated)
+
+
+def _read(name: str, clusters: Clusters, seed: int, trial: int, folder: Path, clock: Clock) -> NodeOutages:
+    table = read_table(name, folder)
+    nodes, start_s, end_s, is_planned, is_dated = listed_outages(table, clock)
+    cluster = _cluster(table, clusters)
+    too_many = (cluster >= 0) & (nodes > clusters.n_nodes[cluster])
+    table.report_rows(_NODES.name, too_many, "must be at most the nodes that the cluster has")
     raise_if_any(table.problems)
-    lot = generator(seed, trial, "system.outages", "listed").random(n)
+    lot = generator(seed, trial, "system.outages", "listed").random(nodes.size)
     outages = NodeOutages(cluster, nodes.astype(np.int32), start_s, end_s, is_planned, lot)
     if is_dated:
         outages = _from_zero(outages)

@@ -28,6 +28,7 @@ from joulewise.worlds.jobs.rules import read_rules
 from joulewise.worlds.jobs.sites.arrays import with_array_limits
 from joulewise.worlds.jobs.sites.demands import demands_on
 from joulewise.worlds.jobs.sites.ground import clusters_of, few, not_replayed, site_of, with_partitions
+from joulewise.worlds.jobs.sites.hours import Calendar
 from joulewise.worlds.jobs.sites.parts import parts_that_fit
 from joulewise.worlds.jobs.sites.past_limits import note_past_limits
 from joulewise.worlds.jobs.sites.reservations import kept_nodes
@@ -170,14 +171,17 @@ def load_trace(
     if blocks is not None and tables is not None:
         raise_if_any(_reserved_for_some(tables))
     findings += more if tables is None else [finding for finding in more if finding.key not in TOLD_OF_SITES]
-    site = None if tables is None else site_of(tables, clock, kept_nodes(tables, clock, findings))
+    site, calendar = None, None
+    if tables is not None:
+        calendar = Calendar.of(tables, clock, float(jobs.submit_s[-1]))
+        site = replace(site_of(tables, clock, kept_nodes(tables, clock, findings)), hours=calendar.hours())
     clusters = _clusters(p, table, jobs, system)
     ruled = RuledJobs.of(jobs, clusters, read_rules(p.rules, folder))
     findings += ruled.findings
     waits = None if p.dependencies == "ignore" else LoggedConditions(jobs, table.source, has_site=site is not None)
     fits, demands = np.ones(jobs.cores.size, np.bool_), None
     if tables is not None and site is not None:
-        demands = demands_on(tables, site, jobs, processors_of(table.about, p), findings)
+        demands = demands_on(tables, site, jobs, processors_of(table.about, p), findings, calendar)
         findings += not_replayed(tables)
         if waits is not None:
             demands = replace(demands, limits=with_array_limits(demands.limits, jobs.log))

@@ -9,10 +9,12 @@ import numpy as np
 from joulewise.kernels.jit import inlined, kernel, shared
 from joulewise.kernels.jobs.sites.ahead import forget_held, hold, hold_due
 from joulewise.kernels.jobs.sites.conditions import comes_as
+from joulewise.kernels.jobs.sites.failing import fail_nodes, next_failure_s
 from joulewise.kernels.jobs.sites.fitting import could_fit, fits_now
 from joulewise.kernels.jobs.sites.giving import may_stop_others, starts_in_place_of_others
 from joulewise.kernels.jobs.sites.greedy import next_best, open_looks
 from joulewise.kernels.jobs.sites.holders import is_allowed
+from joulewise.kernels.jobs.sites.hours import next_turn_s, turn_partitions
 from joulewise.kernels.jobs.sites.kept import kept_s, see_kept
 from joulewise.kernels.jobs.sites.layout import ANY_NUMBER, NOWHERE
 from joulewise.kernels.jobs.sites.parts import may_parts, start_parts
@@ -105,7 +107,7 @@ def _map_greedily(run, now_s):
     open_looks(run)
     i = next_best(run, now_s)
     while i != NOWHERE:
-        if is_allowed(run, i, now_s):
+        if is_allowed(run, i, now_s) and not run.partitions.is_blocked[run.asks.partition[run.asks.of_job[i]]]:
             until_s = now_s + run.coming.planned_s[i]
             if run.greed.looked_s[i] == now_s and fits_now(run, run.asks.of_job[i], now_s, until_s):
                 place_job(run, i, now_s)
@@ -135,12 +137,13 @@ def _wait_for_first(run, i, p):
 
 @shared
 def _begin_anew(run):
-    """Nothing is held ahead, and no partition waits."""
+    """Nothing is held ahead, and no partition waits but for its hours."""
     forget_held(run)
     run.waiting.n_due[0] = 0
     run.tried.look[0] += 1
     run.partitions.n_held[:] = 0
-    run.partitions.is_blocked[:] = False
+    for p in range(run.partitions.is_down.size):
+        run.partitions.is_blocked[p] = run.partitions.is_down[p]
     run.partitions.is_closed[:] = False
 
 
@@ -162,7 +165,7 @@ def _pass_twice(run, fates, pass_s, now_s):
 def run_site(run, fates, priority, end_s):
     """Let everything happen up to an instant; at how many instants somebody waited for a decision.
 
-    At one instant all ends come first, then all submissions and arrivals, those that follow another last, then the
+    At one instant all ends come first, then failures, then all submissions and arrivals, those that follow another last, then the
     waiting jobs are looked at; once more if any gave way at once. Where nothing came free, nobody gives way and their
     order stands, those that waited before fit no better than before, and only the new ones are looked at.
     """
@@ -172,7 +175,9 @@ def run_site(run, fates, priority, end_s):
     while True:
         is_new = fates.giving.is_anew[0]
         n_arrived = pass_over(run, fates, n_arrived)
-        now_s = now_s if is_new else min(next_s(run.ends), next_s(run.later), pass_s, kept_s(run, run.kept.n_past[0]))
+        if not is_new:
+            now_s = min(next_s(run.ends), next_s(run.later), pass_s, kept_s(run, run.kept.n_past[0]))
+            now_s = min(now_s, next_failure_s(fates.failing), next_turn_s(fates.hours))
         if n_arrived < coming.arrival_s.size and not is_new:
             now_s = min(now_s, coming.arrival_s[n_arrived])
         if refuses:
@@ -185,6 +190,8 @@ def run_site(run, fates, priority, end_s):
             is_new |= sort(run, priority, run.ranked.shares.seen_s[0])
         is_new |= end_all(run, fates, now_s) or sorts_always or is_outlived(run, now_s)
         is_new |= see_kept(run, now_s)
+        is_new |= fail_nodes(run, fates, now_s)
+        is_new |= turn_partitions(run, fates.hours, now_s)
         if refuses:
             n_submitted = submit(run, fates, n_submitted, now_s)
         begin = run.waiting.n[0]

@@ -242,11 +242,12 @@ class Partitions(NamedTuple):
     """Of each partition, and of each name that nodes are kept under: for how many of its jobs nodes are held now,
     whether it waits for its first job, and which groups it leaves to nobody else while it does.
 
-    Groups that are closed are left to the partitions that wait.
+    Groups that are closed are left to the partitions that wait. One that `is_down` starts no jobs at this hour.
     """
 
     n_held: NDArray[np.int64]
     is_blocked: NDArray[np.bool_]
+    is_down: NDArray[np.bool_]
     has: NDArray[np.bool_]
     is_closed: NDArray[np.bool_]
 
@@ -286,7 +287,7 @@ class Kept(NamedTuple):
 
     Row r is for jobs of number `of[r]`, and jobs of class k are of number `of_class[k]`, -1 where nothing is kept for
     them. What number v has is kept from `start_s[v]` to `end_s[v]`. At `at_s`, which rise, that begins or ends at
-    `place`; the first `n_past[0]` of these are past.
+    `place`; the first `n_past[0]` of these are past, and those not known yet are infinite.
     """
 
     first: NDArray[np.int64]
@@ -344,6 +345,33 @@ class Lost(NamedTuple):
 
 
 @record
+class Failing(NamedTuple):
+    """Nodes that fail: at `start_s`, which rise, a `place` until `end_s`; the first `n_past[0]` have.
+
+    While it is away it is kept under its own number, `of`, which nobody has. `n_known[0]` instants are known at which
+    something begins or ends to be kept. Jobs there run again where `runs_again`, or else end badly.
+    """
+
+    start_s: NDArray[np.float64]
+    end_s: NDArray[np.float64]
+    place: NDArray[np.int64]
+    of: NDArray[np.int64]
+    n_past: NDArray[np.int64]
+    n_known: NDArray[np.int64]
+    runs_again: bool
+
+
+@record
+class Hours(NamedTuple):
+    """When partitions begin, or stop, to start jobs: at `at_s`, which rise; the first `n_past[0]` are past."""
+
+    at_s: NDArray[np.float64]
+    partition: NDArray[np.int64]
+    is_up: NDArray[np.bool_]
+    n_past: NDArray[np.int64]
+
+
+@record
 class SiteRules(NamedTuple):
     """For how many jobs of each partition nodes are held ahead, and whether later jobs may start before others.
 
@@ -395,6 +423,8 @@ class Greed(NamedTuple):
 class SiteFates(NamedTuple):
     """What may become of jobs but to run and end: those that pass what is `admitted` are refused, some give way.
 
+    Some lose their nodes, and partitions have hours.
+
     It is apart from what else a run works on, as few functions need it, and each hands on all that it is given.
     """
 
@@ -402,6 +432,8 @@ class SiteFates(NamedTuple):
     is_refused: NDArray[np.bool_]
     giving: Giving
     lost: Lost
+    failing: Failing
+    hours: Hours
 
 
 @record

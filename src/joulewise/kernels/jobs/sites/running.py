@@ -77,14 +77,20 @@ def end_all(run, fates, now_s):
 
 
 @inlined
-def end_job(run, fates, i, now_s):
-    """A job ends, for good unless it gave way and runs again."""
+def leave(run, i, now_s):
+    """A job gives back what it has."""
     _change_free(run, i, -1)
     if run.rules.by_shares:
         note_share(run.ranked.shares, i, now_s, -1)
     run.tried.n_ended[0] += 1
+
+
+@inlined
+def end_job(run, fates, i, now_s):
+    """A job ends, for good unless it gave way and runs again."""
+    leave(run, i, now_s)
     if fates.giving.is_cut[i] and not fates.giving.cancels[fates.giving.of_job[i]]:
-        _run_again(run, fates, i, now_s)
+        run_again(run, fates, i, now_s)
         return
     if fates.giving.is_cut[i]:
         fates.giving.is_cancelled[i] = run.conditions.is_bad[i] = True
@@ -93,8 +99,8 @@ def end_job(run, fates, i, now_s):
 
 
 @inlined
-def _run_again(run, fates, i, now_s):
-    """A job that gave way waits once more, with all of its time before it; what it ran is lost."""
+def run_again(run, fates, i, now_s):
+    """A job that gave way, or lost a node, waits once more, with all of its time before it; what it ran is lost."""
     lost, pieces, giving = fates.lost, run.pieces, fates.giving
     if lost.n[0] == lost.job.size or lost.n_rows[0] + pieces.n[i] > lost.place.size:
         lost.is_full[0] = True

@@ -117,6 +117,10 @@ def _of_partition(partition: Partition, n_nodes: Mapping[str, int], place: Place
         found = f"found {partition.min_nodes:,}"
         allowed = f"must not be above max_nodes, {partition.max_nodes:,}: no job could start"
         yield Problem(place(partition, "min_nodes"), found, allowed, "lower it, or raise max_nodes")
+    if partition.open and (partition.state != "up" or partition.closed == "up"):
+        key, allowed = ("closed", "must be another state") if partition.closed == "up" else ("state", 'must be "up"')
+        found = f"found {getattr(partition, key)!r}, and hours at which it is open"
+        yield Problem(place(partition, key), found, allowed, "or leave open out")
     there = sum(n_nodes.get(name, 0) for name in partition.nodes)
     if partition.min_nodes > there and all(name in n_nodes for name in partition.nodes):
         found, allowed = (

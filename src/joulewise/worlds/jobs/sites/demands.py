@@ -13,6 +13,7 @@ from joulewise.model.kept import KeptNodes
 from joulewise.model.site import ANY_NUMBER, Demands, Limits, Site
 from joulewise.worlds.jobs.sites.admission import admission_of, note_beyond_limits, note_unknown_qos, too_much
 from joulewise.worlds.jobs.sites.ground import OF_A_GPU, capped_cores, few
+from joulewise.worlds.jobs.sites.hours import Calendar
 from joulewise.worlds.jobs.sites.limits import JOBS, beyond, limits_of, submissions_of
 from joulewise.worlds.jobs.sites.preemption import preemption_of
 from joulewise.worlds.jobs.sites.priorities import Ranking, priorities_of
@@ -51,7 +52,12 @@ class Asked(NamedTuple):
 
 
 def demands_on(
-    tables: SiteTables, site: Site, jobs: TraceJobs, processors: Processors, findings: list[TraceFinding]
+    tables: SiteTables,
+    site: Site,
+    jobs: TraceJobs,
+    processors: Processors,
+    findings: list[TraceFinding],
+    calendar: Calendar | None = None,
 ) -> Demands:
     """What jobs ask of a site, as far as their log tells; what is odd about them is noted.
 
@@ -60,6 +66,7 @@ def demands_on(
     processor, wherever these are free.
     """
     frame, most_of_one = _asked(tables, site.kept, jobs, processors, findings)
+    frame = frame if calendar is None else calendar.turned_away(frame, jobs.submit_s)
     rows = frame.unique(maintain_order=True).with_row_index("kind")
     of_job = frame.join(rows, on=frame.columns, how="left", nulls_equal=True, maintain_order="left")["kind"]
     asking = [Asked(*row) for row in rows.drop("kind").iter_rows()]
@@ -134,7 +141,7 @@ class _Kind(NamedTuple):
             piece = [_up(amount, n) for amount in takes]
             fits = all(part <= there for part, there in zip(piece, has, strict=True))
             may = fits and not asked.why_not and site.in_partition[asked.partition, g] and _suits(asked, group)
-            need.append(has if is_whole and not site.is_counted[g] else piece)
+            need.append(has if is_whole else piece)
             gives.append(gain if may else 0)
             pieces.append(piece if _suits(asked, group) else None)
         return _Kind(units, most, need, gives, pieces)

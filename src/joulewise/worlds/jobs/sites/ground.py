@@ -54,6 +54,7 @@ def site_of(tables: SiteTables, clock: Clock = NO_CLOCK, kept: KeptNodes = NOTHI
         _counts([licence.count for licence in tables.licences]),
         passes_of(tables, clock),
         kept,
+        requeues=tables.slurm.get("jobrequeue") is not False,
     )
 
 

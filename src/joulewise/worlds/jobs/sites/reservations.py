@@ -55,12 +55,17 @@ def kept_nodes(tables: SiteTables, clock: Clock, findings: list[TraceFinding]) -
                 found = f"found {wanted:,} of {name!r}, of which others have {len(taken):,} at that time"
                 where = f"system.site: reservation {span.reservation.name!r}, nodes"
                 problems.append(Problem(where, found, f"there are {n_nodes:,}", "reserve fewer, or at another time"))
-            by_choice = sorted(range(n_nodes), key=lambda node: (node in taken, -node))  # used at once
-            rows += [(of, group, node) for node in sorted(by_choice[:wanted])]
+            rows += [(of, group, node) for node in last_nodes(n_nodes, taken, wanted)]
     raise_if_any(problems)
     of_row, group_of, node_of = np.array(rows, np.int32).reshape(-1, 3).T
     times = np.array([(span.start_s, span.end_s) for span in spans]).reshape(-1, 2)
     return KeptNodes(tuple(s.reservation.name for s in spans), times[:, 0], times[:, 1], of_row, group_of, node_of)
+
+
+def last_nodes(n_nodes: int, taken: set[int], wanted: int) -> list[int]:
+    """The last nodes of a group that are not taken; where there are too few, of the taken ones as well."""
+    by_choice = sorted(range(n_nodes), key=lambda node: (node in taken, -node))
+    return sorted(by_choice[:wanted])
 
 
 def _spans(reservations: Sequence[Reservation], clock: Clock, problems: list[Problem]) -> list[_Span]:

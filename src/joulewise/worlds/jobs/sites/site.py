@@ -18,6 +18,7 @@ DENIED = "-"
 
 SHARINGS = ("shared", "exclusive")
 PARTITION_STATES = ("up", "down", "drain", "inactive")
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 PREEMPTIONS = ("off", "requeue", "suspend", "cancel")
 
 CORES, NODES, GPUS, MEMORY_MIB = "cores", "nodes", "gpus", "memory_mib"
@@ -77,6 +78,13 @@ class Partition:
     default: bool = field(default=False, metadata=_is("flag", "whether jobs come here that name no partition"))
     state: str = field(
         default="up", metadata=_is("state", "up; down: no job starts; drain: no job is taken; inactive: neither")
+    )
+    open: tuple[str, ...] = field(
+        default=(),
+        metadata=_is("hours", 'hours at which it is up, by the clock of the log: ["Mon-Fri 18:00-08:00", "Sat-Sun"]'),
+    )
+    closed: str = field(
+        default="down", metadata=_is("state", "its state at all other hours, if it has some at which it is open")
     )
     tier: int = field(default=1, metadata=_is("number", "on shared nodes, jobs of a higher tier come first"))
     priority: int = field(

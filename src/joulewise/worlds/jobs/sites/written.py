@@ -9,6 +9,7 @@ from datetime import MAXYEAR, MINYEAR, date, datetime
 from typing import Any, NamedTuple
 
 from joulewise.units import n_bytes, seconds
+from joulewise.worlds.jobs.sites.hours import window_of
 from joulewise.worlds.jobs.sites.site import CORES, MEMORY_MIB, NODES, PARTITION_STATES, PREEMPTIONS, SHARINGS, Instant
 from joulewise.worlds.parameters import is_not_negative, is_positive
 
@@ -180,6 +181,14 @@ def _instant(value: Any) -> Instant:
     return value
 
 
+def _hours(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = [value]
+    if not isinstance(value, list) or not value or not all(isinstance(one, str) and window_of(one) for one in value):
+        raise RefusedError('must be hours of days of the week, for example ["Mon-Fri 18:00-08:00", "Sat-Sun"]')
+    return tuple(value)
+
+
 def _write_names(names: tuple[str, ...]) -> str:
     line = f"[{', '.join(map(text, names))}]"
     below = "".join(f"    {text(name)},\n" for name in names)
@@ -238,6 +247,7 @@ KINDS: dict[str, Kind] = {
         "table of whole numbers and sizes", _by_name(_amount, '{cores = 100, memory = "1 TiB"}'), _write_amounts
     ),
     "sharing": Kind(_choices(SHARINGS), _one_of(SHARINGS), text),
+    "hours": Kind("list of texts", _hours, _write_names),
     "state": Kind(_choices(PARTITION_STATES), _one_of(PARTITION_STATES), text),
     "preemption": Kind(_choices(PREEMPTIONS), _one_of(PREEMPTIONS), text),
 }
