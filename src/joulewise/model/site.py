@@ -26,8 +26,8 @@ class Site:
     `capacity` has a row for each group and a column for each resource, as whole numbers. Groups of lower `weight` are
     taken first. `in_partition` says which groups each partition has. Jobs of a partition of higher `tier` come first.
     A partition that `gives_wholes` gives whole nodes, any other lets jobs share them. `licences` are counted for the
-    whole site, `passes` are those of its Slurm, and some nodes may be `kept` for some jobs. Raises InputError with
-    every problem found.
+    whole site, `passes` are those of its Slurm, and some nodes may be `kept` for some jobs. With `tells_apart` no group
+    is only counted. Raises InputError with every problem found.
     """
 
     resources: tuple[str, ...]
@@ -43,6 +43,7 @@ class Site:
     n_licences: Counts
     passes: Passes = USUAL
     kept: KeptNodes = NOTHING_KEPT
+    tells_apart: bool = False
 
     def __post_init__(self) -> None:
         ints = dict.fromkeys(("n_nodes", "capacity", "weight", "tier", "n_licences"), np.int64)
@@ -57,7 +58,8 @@ class Site:
     def is_counted(self) -> Bools:
         """Which groups need only be counted, as all their partitions give whole nodes and none of these is kept."""
         shares = self.in_partition & ~self.gives_wholes[:, None]
-        return np.asarray(~shares.any(axis=0) & ~np.isin(np.arange(self.n_groups), self.kept.group))
+        is_needed = np.isin(np.arange(self.n_groups), self.kept.group) | self.tells_apart
+        return np.asarray(~shares.any(axis=0) & ~is_needed)
 
 
 @dataclass(frozen=True, eq=False)
