@@ -141,14 +141,16 @@ def preemptions(draw: st.DrawFn, n_jobs: int) -> Preemption:
     rows = st.lists(st.sampled_from((0, 0, 1)), min_size=n, max_size=n)
     likely = st.lists(st.sampled_from((True, True, False)), min_size=n, max_size=n)
     stops = np.tril(np.array([draw(likely) for _ in range(n)]), -1)
+    suspends = np.array(draw(rows), np.bool_) & draw(st.booleans())
     return Preemption(
         tuple(f"q{i}" for i in range(n)),
         np.array(draw(st.lists(st.sampled_from((n - 1, 0, 1, -1)), min_size=n_jobs, max_size=n_jobs))),
         stops,
         np.array(draw(rows)),
-        np.array(draw(st.lists(st.sampled_from((0, 0, 0, 2, 3)), min_size=n, max_size=n)), float),
-        np.array(draw(rows), np.bool_),
+        np.where(suspends, 0.0, draw(st.lists(st.sampled_from((0, 0, 0, 2, 3)), min_size=n, max_size=n))),
+        np.array(draw(rows), np.bool_) & ~suspends,
         draw(st.sampled_from((0.0, 0.0, 2.0))),
+        suspends,
     )
 
 
@@ -224,23 +226,27 @@ def crowded_worlds(draw: st.DrawFn, *, keeps: bool = False) -> JobWorld:
     """One partition of few nodes for which many jobs wait, some of which give way to others."""
     cores = draw(st.integers(2, 4))
     n_groups = draw(st.integers(1, 2))
+    memory = draw(st.integers(2, 6))
     ones = np.ones(n_groups, np.int64)
     site = Site(
-        ("cores",), tuple(f"g{i}" for i in range(n_groups)),
+        ("cores", "memory"), tuple(f"g{i}" for i in range(n_groups)),
         np.array(draw(st.lists(st.integers(1, 3), min_size=n_groups, max_size=n_groups))),
-        cores * ones[:, None], ones, ("p",), np.ones((1, n_groups), np.bool_), np.zeros(1, np.int64),
+        np.array([cores, memory]) * ones[:, None], ones, ("p",), np.ones((1, n_groups), np.bool_),
+        np.zeros(1, np.int64),
         np.array([draw(st.sampled_from((False, False, True)))]), (), np.empty(0, np.int64),
     )  # fmt: skip
     site = replace(site, kept=draw(kept_nodes(site))) if keeps else site
     n, n_classes = draw(st.integers(5, 14)), 3
-    need = np.array([draw(st.integers(1, cores)) for _ in range(n_classes)])
+    need = np.array([(draw(st.integers(1, cores)), draw(st.integers(0, 2))) for _ in range(n_classes)])
     wholes = bool(site.gives_wholes[0])
+    if wholes:
+        site = replace(site, capacity=site.capacity * np.array([1, draw(st.integers(0, 1))]))
     asked = Demands(
         np.array(draw(st.lists(st.integers(0, n_classes - 1), min_size=n, max_size=n))),
         np.zeros(n_classes, np.int64),
         np.array([draw(st.integers(1, 2)) for _ in range(n_classes)]),
         np.full(n_classes, draw(st.integers(1, 2))),
-        np.broadcast_to((cores * np.ones_like(need) if wholes else need)[:, None, None], (n_classes, n_groups, 1)),
+        np.broadcast_to(site.capacity[0] if wholes else need[:, None], (n_classes, n_groups, 2)),
         np.ones((n_classes, n_groups), np.int64),
         np.empty((n_classes, 0), np.int64),
         draw(limits(n, n_classes)) if draw(st.booleans()) else no_limits(n, n_classes),

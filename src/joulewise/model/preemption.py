@@ -13,10 +13,12 @@ from joulewise.model.arrays import Bools, Counts, Floats, Ints, freeze_fields
 
 @dataclass(frozen=True, eq=False)
 class Preemption:
-    """Qualities of service, of which `of_job` is that of each job, -1 for none that gives way or stops others.
+    """Kinds of jobs, of which `of_job` is that of each job, -1 for none that gives way or stops others.
 
-    Jobs of quality a may stop those of b where `stops[a, b]`, of lower `priority` first. These have `grace_s` more, and
-    run again from their start or, where that `cancels`, not again. Nobody gives way within `exempt_s` of its start.
+    They are qualities of service, or partitions. Jobs of kind a may stop those of b where `stops[a, b]`, of lower
+    `priority` first. These have `grace_s` more, and run again from their start or, where that `cancels`, not again;
+    where it `suspends` (None: nowhere) they keep all but the first resource of their nodes, and go on later. Nobody
+    gives way within `exempt_s` of its start.
     """
 
     names: tuple[str, ...]
@@ -26,11 +28,17 @@ class Preemption:
     grace_s: Floats
     cancels: Bools
     exempt_s: float = 0.0
+    suspends: Bools | None = None
 
     def __post_init__(self) -> None:
         kinds = {"of_job": np.int32, "stops": np.bool_, "priority": np.int64, "grace_s": np.float64}
-        freeze_fields(self, {**kinds, "cancels": np.bool_})
+        freeze_fields(self, {**kinds, "cancels": np.bool_, "suspends": np.bool_})
         raise_if_any(_problems(self))
+
+    @property
+    def suspended(self) -> Bools:
+        """Of which kinds the jobs that give way are suspended."""
+        return np.zeros(len(self.names), np.bool_) if self.suspends is None else self.suspends
 
 
 def nobody_gives_way(n_jobs: int) -> Preemption:
@@ -42,11 +50,14 @@ def nobody_gives_way(n_jobs: int) -> Preemption:
 
 def _problems(of: Preemption) -> Iterator[Problem]:
     n = len(of.names)
-    shapes = {"stops": (n, n), "priority": (n,), "grace_s": (n,), "cancels": (n,)}
+    shapes = {"stops": (n, n), "priority": (n,), "grace_s": (n,), "cancels": (n,), "suspended": (n,)}
     for name, shape in shapes.items():
         if getattr(of, name).shape != shape:
             yield Problem(f"preemption.{name}", f"found the shape {getattr(of, name).shape}", f"must be {shape}")
             return
+    if (of.suspended & (of.cancels | (of.grace_s > 0))).any():
+        found = "found kinds of jobs that are suspended, and cancelled or with a grace"
+        yield Problem("preemption.suspends", found, "who is suspended is so at once, and goes on")
     if of.of_job.size and not (of.of_job.min() >= -1 and of.of_job.max() < n):
         found = f"found {of.of_job.min()} to {of.of_job.max()}"
         yield Problem("preemption.of_job", found, f"must be from -1 to {n - 1}")

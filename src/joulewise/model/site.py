@@ -28,9 +28,9 @@ class Site:
     `capacity` has a row for each group and a column for each resource, as whole numbers. Groups of lower `weight` are
     taken first. `in_partition` says which groups each partition has. Jobs of a partition of higher `tier` come first.
     A partition that `gives_wholes` gives whole nodes, any other lets jobs share them. `licences` are counted for the
-    whole site, `passes` are those of its Slurm, and some nodes may be `kept` for some jobs. Jobs on a node that is in
-    `failures` run again if the site `requeues`, or else end badly. Partitions start jobs at their `hours`. Raises
-    InputError with every problem found.
+    whole site, `passes` are those of its Slurm, and some nodes may be `kept` for some jobs. With `tells_apart` no group
+    is only counted. Jobs on a node that is in `failures` run again if the site `requeues`, or else end badly.
+    Partitions start jobs at their `hours`. Raises InputError with every problem found.
     """
 
     resources: tuple[str, ...]
@@ -46,6 +46,7 @@ class Site:
     n_licences: Counts
     passes: Passes = USUAL
     kept: KeptNodes = NOTHING_KEPT
+    tells_apart: bool = False
     failures: NodeFailures = NO_FAILURES
     requeues: bool = True
     hours: Hours = ALWAYS
@@ -64,7 +65,8 @@ class Site:
         """Which groups need only be counted: all their partitions give whole nodes, none of which is kept or fails."""
         shares = self.in_partition & ~self.gives_wholes[:, None]
         told_apart = np.concatenate((self.kept.group, self.failures.group))
-        return np.asarray(~shares.any(axis=0) & ~np.isin(np.arange(self.n_groups), told_apart))
+        is_needed = np.isin(np.arange(self.n_groups), told_apart) | self.tells_apart
+        return np.asarray(~shares.any(axis=0) & ~is_needed)
 
     def later(self, by_s: float) -> Site:
         """The same site, where all that has its time is so much later."""

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.check.jobs.allocation import check_jobs
-from joulewise.errors import InputError
 from joulewise.model.jobs import Fate, JobWorld
 from joulewise.model.passes import Passes
 from joulewise.model.preemption import Preemption
@@ -42,6 +41,10 @@ NAMES = ("easy", "fcfs", "conservative", "sjf", "wfp3")
 
 def twin_of(world: JobWorld, scheduler: Scheduler) -> SiteTwin:
     """The twin of a scheduler; of the orders it knows those that look at one job alone."""
+    demands = world.jobs.demands
+    if world.site is not None and demands is not None:
+        tells_apart = scheduler.passes == "slurm" or bool(demands.giving.suspended.any())
+        world = replace(world, site=replace(world.site, tells_apart=tells_apart))
     planned_s, time_s = seen_times(world, scheduler)
     fits = np.diff(world.types.first) > 0
     plans_s, runs_s = (
@@ -169,16 +172,16 @@ def test_who_gave_way_with_a_grace_does_not_pass_whom_it_gave_way_to(name: str) 
 
 
 PASSES = st.builds(
-    Passes, st.sampled_from((1.0, 3.0, 30.0, math.inf)), st.sampled_from((0.0, 1.0, 4.0, 60.0)),
-    st.sampled_from((5.0, 100.0, 86_400.0)), st.sampled_from((1, 3, 100)), st.sampled_from((2, 100)),
-    st.sampled_from((0.0, 2.5)),
+    Passes, st.sampled_from((1.0, 3.0, 30.0, math.inf)), st.sampled_from((2.0, 60.0, math.inf)),
+    st.sampled_from((0.0, 1.0, 4.0, 60.0)), st.sampled_from((5.0, 100.0, 86_400.0)), st.sampled_from((1, 3, 100)),
+    st.sampled_from((2, 100)), st.sampled_from((0.0, 2.5)),
 )  # fmt: skip
 
 
 @given(
     world=st.one_of(
         site_worlds(is_roomy=True), site_worlds(is_roomy=True, keeps=True), waiting_worlds(site_worlds(is_roomy=True)),
-        crowded_worlds().filter(lambda world: not is_counted(world)), failing_worlds(site_worlds(is_roomy=True)),
+        crowded_worlds(), failing_worlds(site_worlds(is_roomy=True)), site_worlds(),
     ), passes=PASSES,
     name=st.sampled_from(NAMES), unit_s=st.sampled_from((1, 7, 20)),
     ahead=st.sampled_from((None, 1)),
@@ -196,7 +199,7 @@ def test_the_passes_of_slurm_are_those_of_the_plain_twin(
     assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], passes="slurm", reservations_for=ahead))
 
 
-def test_passes_need_nodes_that_are_told_apart() -> None:
+def test_passes_tell_nodes_apart_that_are_given_as_wholes() -> None:
     site = Site(
         ("cores",), ("all",), np.array([4]), np.array([[2]]), np.array([1]), ("batch",), np.ones((1, 1), np.bool_),
         np.array([1]), np.ones(1, np.bool_), (), np.empty(0, np.int64),
@@ -208,12 +211,9 @@ def test_passes_need_nodes_that_are_told_apart() -> None:
     )  # fmt: skip
     world = trace_world([(0, 1, 1)])
     world = replace(world, site=site, jobs=replace(world.jobs, demands=demands))
-    with pytest.raises(InputError, match=r"give whole nodes \(all\).*only counted"):
-        simulate_jobs(world, Scheduler(JOB_POLICIES["easy"], passes="slurm"))
-
-
-def is_counted(world: JobWorld) -> bool:
-    return world.site is not None and bool(world.site.is_counted.any())
+    places = simulate_jobs(world, Scheduler(JOB_POLICIES["easy"], passes="slurm")).allocation.places
+    assert places is not None
+    assert places.node.tolist() == [0]
 
 
 def assert_is_that_of_the_twin(world: JobWorld, scheduler: Scheduler) -> None:
@@ -230,10 +230,11 @@ def assert_is_that_of_the_twin(world: JobWorld, scheduler: Scheduler) -> None:
     last, lost = stays(allocation.places)
     assert last == {job: dict(sorted(stay.at.items())) for job, stay in wanted.items()}
     pieces = allocation.pieces
-    rows = zip(pieces.job.tolist(), pieces.start_s.tolist(), pieces.end_s.tolist(), lost, strict=True)
-    assert sorted(rows, key=str) == sorted(
-        ((job, *times, dict(sorted(at.items()))) for job, *times, at in twin.lost), key=str
+    rows = zip(
+        pieces.is_lost.tolist(), pieces.job.tolist(), pieces.start_s.tolist(), pieces.end_s.tolist(), lost, strict=True
     )
+    stretches = [(True, *row) for row in twin.lost] + [(False, *row) for row in twin.kept_stretches]
+    assert sorted(rows, key=str) == sorted(((*row, dict(sorted(at.items()))) for *row, at in stretches), key=str)
     assert twin.cancelled == set(np.flatnonzero(allocation.fate == Fate.CANCELLED))
 
 
@@ -258,7 +259,7 @@ def ranked_twin_of(world: JobWorld, scheduler: Scheduler) -> SiteTwin:
 
     def priority(job: int, now_s: float) -> float:
         shares.stretches = [(i, stay.start_s, stay.start_s + twin.time_s[i]) for i, stay in twin.done.items()]
-        shares.stretches += [(i, start_s, end_s) for i, start_s, end_s, _ in twin.lost]
+        shares.stretches += [(i, start_s, end_s) for i, start_s, end_s, _ in twin.lost + twin.kept_stretches]
         waited_s = max(shares.seen_s(now_s) - twin.ready_s[job], 0.0)
         factors = {name: float(column[job]) for name, column in priorities.factors.items()}
         factors["age"] = waited_s / priorities.oldest_s if waited_s < priorities.oldest_s else 1.0

@@ -65,6 +65,10 @@ class SiteTwin:
     cancelled: set[int] = field(default_factory=set)
     lost: list[tuple[int, float, float, dict[tuple[int, int], int]]] = field(default_factory=list)
     whole_s: dict[int, tuple[float, float]] = field(default_factory=dict)
+    suspended: list[int] = field(default_factory=list)
+    left_s: dict[int, tuple[float, float]] = field(default_factory=dict)
+    lent: set[int] = field(default_factory=set)
+    kept_stretches: list[tuple[int, float, float, dict[tuple[int, int], int]]] = field(default_factory=list)
     patient_s: dict[int, float] = field(default_factory=dict)
     is_anew: bool = False
     away: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
@@ -113,9 +117,9 @@ class SiteTwin:
         stays += [stay for stay in self.held if is_plan and stay.start_s <= at_s < stay.end_s]
         for stay in stays:
             if place in stay.at:
-                left = [
-                    have - stay.at[place] * part for have, part in zip(left, self.need(stay.job, place[0]), strict=True)
-                ]
+                need = self.need(stay.job, place[0])
+                need = [0, *need[1:]] if stay.job in self.lent else need
+                left = [have - stay.at[place] * part for have, part in zip(left, need, strict=True)]
         return left
 
     def units(self, job: int, place: tuple[int, int], at_s: float, now_s: float, is_start: bool) -> int:
@@ -378,22 +382,31 @@ class SiteTwin:
         if of < 0 or now_s < self.patient_s.get(job, -math.inf):
             return False
         mine = [stay for stay in self.running if giving.of_job[stay.job] >= 0 and stay.job not in self.cut]
-        mine = [stay for stay in mine if giving.stops[of, giving.of_job[stay.job]] and stay.start_s < now_s]
-        mine = [stay for stay in mine if now_s - stay.start_s >= giving.exempt_s and len(self.parts_of(stay.job)) == 1]
+        mine = [stay for stay in mine if giving.stops[of, giving.of_job[stay.job]]]
+        mine = [
+            stay
+            for stay in mine
+            if stay.job in self.suspended
+            or (stay.start_s < now_s and now_s - stay.start_s >= giving.exempt_s and len(self.parts_of(stay.job)) == 1)
+        ]
         mine.sort(key=lambda stay: (giving.priority[giving.of_job[stay.job]], -stay.start_s, -stay.job))
         everybody, chosen = self.running, None
         for n in range(1, len(mine) + 1):
-            self.running = [stay for stay in everybody if stay not in mine[:n]]
+            self.lent = {stay.job for stay in mine[:n] if giving.suspended[giving.of_job[stay.job]]}
+            self.running = [stay for stay in everybody if stay not in mine[:n] or stay.job in self.lent]
             chosen = self.choice(job, now_s, now_s, True)
             if chosen is not None:
                 break
-        self.running = everybody
+        self.running, self.lent = everybody, set()
         if chosen is None:
             return False
         stopped = [stay for stay in mine[:n] if set(stay.at) & set(chosen)]
         grace_s = {stay.job: float(giving.grace_s[giving.of_job[stay.job]]) for stay in stopped}
         for stay in stopped:
-            self.give_way(stay, now_s, grace_s[stay.job])
+            if not giving.suspended[giving.of_job[stay.job]]:
+                self.give_way(stay, now_s, grace_s[stay.job])
+            elif max(grace_s.values()) == 0:
+                self.suspend(stay, job, now_s)
         if max(grace_s.values()) > 0:
             self.patient_s[job] = now_s + max(grace_s.values())
             return False
@@ -412,6 +425,33 @@ class SiteTwin:
         if grace_s == 0:
             self.end(self.done[stay.job], now_s)
             self.is_anew = True
+
+    def suspend(self, stay: Stay, stopper: int, now_s: float) -> None:
+        """A job stands still, as planned until the one that stops it ends."""
+        job, until_s = stay.job, max(stay.end_s, now_s)
+        if job not in self.suspended:
+            self.kept_stretches.append((job, stay.start_s, now_s, stay.at))
+            self.left_s[job] = (stay.start_s + self.time_s[job] - now_s, until_s - now_s)
+            self.time_s[job] = math.inf
+            self.suspended.append(job)
+        until_s = max(until_s, now_s + self.planned_s[stopper] + self.left_s[job][1])
+        self.running[self.running.index(stay)] = stay._replace(start_s=now_s, end_s=until_s)
+        self.done.pop(job, None)
+        self.is_anew = True
+
+    def go_on(self, now_s: float) -> None:
+        """Those that stand still run again, the last one first, if their nodes have processors for all that run."""
+        for job in list(reversed(self.suspended)):
+            still = set(self.suspended) - {job}
+            stay = next(stay for stay in self.running if stay.job == job)
+            everybody, self.running = self.running, [each for each in self.running if each.job not in still]
+            has_room = all(self.free(place, now_s, now_s, False)[0] >= 0 for place in stay.at)
+            self.running = everybody
+            if has_room:
+                self.suspended.remove(job)
+                self.time_s[job], planned_s = self.left_s.pop(job)
+                self.done[job] = Stay(job, stay.at, now_s, now_s + planned_s)
+                self.running[self.running.index(stay)] = self.done[job]
 
     def end(self, stay: Stay, now_s: float) -> None:
         """A job ends, or runs again if it gave way."""
@@ -572,13 +612,17 @@ class SiteTwin:
         fits, came = self.demands.can_start(self.site), set()
         self.coming = {job for job in range(self.world.n_jobs) if fits[job]}
         came_in_order = sorted(self.coming)
-        pass_s, now_s = math.inf, -math.inf
-        while self.coming or self.again or self.running or pass_s < math.inf or (self.waiting and self.turns(now_s)):
+        pass_s, now_s = (math.inf, math.inf), -math.inf
+        while (
+            self.coming or self.again or self.running or min(pass_s) < math.inf or (self.waiting and self.turns(now_s))
+        ):
             ends = [stay.start_s + self.time_s[stay.job] for stay in self.running]
             if not self.is_anew:
                 comes_s = [*map(self.ready_of, self.coming), *self.again.values()]
-                now_s = min([*comes_s, *ends, pass_s, *self.turns(now_s)])
-            was_anew, self.is_anew = self.is_anew, False
+                news_s = min([*comes_s, *ends, *self.turns(now_s)], default=math.inf)
+                now_s = min(news_s, *pass_s)
+            was_anew = self.is_anew
+            has_news, self.is_anew = was_anew or news_s == now_s, False
             self.submit(job for job in came_in_order if self.world.jobs.work.arrival_s[job] < now_s)
             if now_s == math.inf:
                 break
@@ -604,14 +648,23 @@ class SiteTwin:
             elif self.passes is None:
                 self.look_through(now_s)
             else:
-                pass_s = self.pass_twice(now_s, pass_s, self.passes)
+                pass_s = self.pass_twice(now_s, pass_s, self.passes, has_news)
+            if not self.is_anew:
+                self.go_on(now_s)
         return self.done
 
-    def pass_twice(self, now_s: float, pass_s: float, passes: Passes) -> float:
-        """Slurm's passes; when the second one is due."""
-        self.look_through(now_s, passes.n_first, is_first=True)
-        if now_s == pass_s:
+    def pass_twice(
+        self, now_s: float, pass_s: tuple[float, float], passes: Passes, has_news: bool
+    ) -> tuple[float, float]:
+        """Slurm's passes; when the second one, and one over all that wait, are due: each once after news."""
+        second_s, full_s = pass_s
+        self.look_through(now_s, math.inf if now_s == full_s else passes.n_first, is_first=True)
+        if now_s == second_s:
             self.look_through(now_s, passes.n_tested)
-            return math.inf
-        next_s = (math.floor(now_s / passes.interval_s) + 1) * passes.interval_s
-        return min(pass_s, next_s) if self.waiting else math.inf
+        due_s = []
+        for at_s, every_s in ((second_s, passes.interval_s), (full_s, passes.full_s)):
+            later_s = math.inf if at_s == now_s else at_s
+            if has_news and at_s != now_s:
+                later_s = min(at_s, (math.floor(now_s / every_s) + 1) * every_s)
+            due_s.append(later_s if self.waiting else math.inf)
+        return due_s[0], due_s[1]

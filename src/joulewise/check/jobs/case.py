@@ -83,6 +83,27 @@ class JobCase:
         """Which of the stretches end as a node that they have on a site fails."""
         return are_struck(self.world, self.allocation, self.stretches)
 
+    @cached_property
+    def kept_until_s(self) -> Floats:
+        """Until when each of the allocation's pieces of running kept what it has but processors.
+
+        A job of a site that is suspended keeps that until it goes on, which may be never.
+        """
+        pieces, rows = self.allocation.pieces, self.stretches
+        until_s = pieces.end_s.copy()
+        for at in np.flatnonzero(~pieces.is_lost).tolist():
+            mine = rows.start_s[rows.job == pieces.job[at]]
+            until_s[at] = mine[mine >= pieces.end_s[at]].min(initial=math.inf)
+        return until_s
+
+    @cached_property
+    def goes_on(self) -> Bools:
+        """Which stretches go on with a job that was suspended before."""
+        rows, is_cut = self.stretches, self.stretches.fate == CUT
+        follows = np.zeros(rows.job.size, np.bool_)
+        follows[1:] = (rows.job[1:] == rows.job[:-1]) & is_cut[:-1]
+        return follows
+
     def exists(self, job: Ints | Counts, option: Ints) -> Bools:
         """Whether these are jobs, with options that their types have."""
         is_job = (job >= 0) & (job < self.world.n_jobs)

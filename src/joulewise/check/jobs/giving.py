@@ -8,14 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from joulewise.check.findings import rounding_s
-from joulewise.check.jobs.case import LOST, JobCase, JobRule, job_findings
+from joulewise.check.jobs.case import CUT, LOST, JobCase, JobRule, job_findings
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.jobs import Fate
 from joulewise.model.preemption import Preemption
 
 
 class _Stopped(NamedTuple):
-    """Jobs that were stopped: of which quality of service, from when to when they ran, and when that was decided."""
+    """Jobs that were stopped: of which kind, from when to when they ran, and when that was decided."""
 
     job: Ints | Counts
     of: Ints
@@ -23,19 +23,21 @@ class _Stopped(NamedTuple):
     end_s: Floats
     decided_s: Floats
     is_cancelled: Bools
+    is_suspended: Bools
 
     def only(self, rows: Bools) -> _Stopped:
         return _Stopped(*(column[rows] for column in self))  # type: ignore[arg-type]
 
 
 def _the_stopped_had_to(case: JobCase) -> Iterator[str]:
-    """Who is stopped is of a quality of service that others stop, ran long enough, and runs again if it may."""
+    """Who is stopped is of a kind that others stop, ran long enough, and goes on or runs again if it may."""
     giving, stopped = _giving(case), _stopped(case)
     may = np.concatenate((giving.stops.any(axis=0), [False]))[stopped.of]
     what = "end_s of a job that was stopped"
     yield from job_findings(what, stopped.job[~may], stopped.end_s[~may], "none: nobody may stop it")
     stopped = stopped.only(may)
     wrong = giving.cancels[stopped.of] != stopped.is_cancelled
+    wrong |= giving.suspended[stopped.of] != stopped.is_suspended
     yield from job_findings("fate of a job that was stopped", stopped.job[wrong], "another", "as its kind gives way")
     ran_s = stopped.decided_s - stopped.start_s
     wrong = ~((ran_s > 0) & (ran_s >= giving.exempt_s - rounding_s(stopped.end_s)))
@@ -50,9 +52,13 @@ def _the_stopped_had_to(case: JobCase) -> Iterator[str]:
 
 
 def _who_stops_takes_the_nodes(case: JobCase) -> Iterator[str]:
-    """Where nobody has a grace, a job that may stop it starts on its nodes at the instant at which one is stopped."""
+    """A job that may stop it starts on its nodes at the instant at which one is stopped.
+
+    Where some have a grace, who is not suspended may be stopped before.
+    """
     giving, stopped = _giving(case), _stopped(case)
-    if giving.grace_s.any() or not stopped.job.size:
+    stopped = stopped.only(stopped.is_suspended | (not giving.grace_s.any()))
+    if not stopped.job.size:
         return
     at = _places(case)
     starts: dict[float, list[int]] = {}
@@ -84,6 +90,36 @@ def _who_runs_again_runs_whole(case: JobCase) -> Iterator[str]:
     yield from job_findings("end_s of a job that runs again", again.job[wrong], again.end_s[wrong], due_s[wrong])
 
 
+def _who_is_suspended_goes_on(case: JobCase) -> Iterator[str]:
+    """A job that was suspended goes on on the same nodes, when something ends there that ran in the meantime."""
+    rows = case.stretches
+    if not case.goes_on.any():
+        return
+    at, ends = _places(case), dict[tuple[int, int], list[float]]()
+    for job, start_s, end_s in zip(rows.job.tolist(), rows.start_s.tolist(), rows.end_s.tolist(), strict=True):
+        for place in at.get((job, start_s), ()):
+            ends.setdefault(place, []).append(end_s)
+    moved, early = [], []
+    for row in np.flatnonzero(case.goes_on).tolist():
+        job, start_s = int(rows.job[row]), float(rows.start_s[row])
+        mine = at.get((job, start_s), set())
+        moved += [row] if mine != at.get((job, float(rows.start_s[row - 1])), set()) else []
+        early += [] if any(start_s in ends.get(place, ()) for place in mine) else [row]
+    yield from job_findings("places of a job that goes on", rows.job[moved], "others", "those that it had")
+    what, expected = "start_s of a job that goes on", "the end of another on its nodes"
+    yield from job_findings(what, rows.job[early], rows.start_s[early], expected)
+
+
+def _who_is_killed_had_its_time(case: JobCase) -> Iterator[str]:
+    """A job that was suspended, and killed at its limit, ran for that long in all."""
+    rows, types = case.stretches, case.world.types
+    ran_s = np.bincount(rows.job, np.where(rows.fate == LOST, 0.0, rows.end_s - rows.start_s), case.world.n_jobs)
+    last = rows.only(case.goes_on & (rows.fate == Fate.KILLED))
+    limit_s = types.allowed_s[last.option]
+    wrong = np.abs(ran_s[last.job] - limit_s) > 1e-9 * limit_s + 64 * rounding_s(last.end_s)
+    yield from job_findings("time of a job that was suspended", last.job[wrong], ran_s[last.job][wrong], limit_s[wrong])
+
+
 def _giving(case: JobCase) -> Preemption:
     assert case.world.jobs.demands is not None
     return case.world.jobs.demands.giving
@@ -92,10 +128,11 @@ def _giving(case: JobCase) -> Preemption:
 def _stopped(case: JobCase) -> _Stopped:
     """All that were stopped but by failures; of a job of no quality of service that was decided when it ended."""
     giving, rows = _giving(case), case.stretches.only(~case.is_struck)
-    rows = rows.only((rows.fate == LOST) | (rows.fate == Fate.CANCELLED))
+    rows = rows.only(np.isin(rows.fate, (LOST, CUT, Fate.CANCELLED)))
     of = giving.of_job[rows.job]
     grace_s = np.concatenate((giving.grace_s, [0.0]))[of]
-    return _Stopped(rows.job, of, rows.start_s, rows.end_s, rows.end_s - grace_s, rows.fate == Fate.CANCELLED)
+    decided_s = rows.end_s - grace_s
+    return _Stopped(rows.job, of, rows.start_s, rows.end_s, decided_s, rows.fate == Fate.CANCELLED, rows.fate == CUT)
 
 
 def _waits(case: JobCase, jobs: Bools) -> tuple[Floats, Floats]:
@@ -104,7 +141,7 @@ def _waits(case: JobCase, jobs: Bools) -> tuple[Floats, Floats]:
     came = jobs & np.isfinite(allocation.ready_s) & ~np.isin(allocation.fate, (Fate.DROPPED, Fate.IMPOSSIBLE))
     mine = rows.only(jobs[rows.job])
     come_s = np.concatenate((allocation.ready_s[came], mine.end_s[mine.fate == LOST]))
-    return np.sort(come_s), np.sort(mine.start_s)
+    return np.sort(come_s), np.sort(rows.start_s[jobs[rows.job] & ~case.goes_on])
 
 
 def _places(case: JobCase) -> dict[tuple[int, float], set[tuple[int, int]]]:
@@ -125,5 +162,7 @@ RULES_OF_GIVING_WAY: tuple[JobRule, ...] = (
     _the_stopped_had_to,
     _who_stops_takes_the_nodes,
     _who_runs_again_runs_whole,
+    _who_is_suspended_goes_on,
+    _who_is_killed_had_its_time,
 )
 """What holds of jobs of a site that give way."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from joulewise.check.jobs.case import JobCase, JobRule, job_findings
+from joulewise.check.jobs.case import CUT, JobCase, JobRule, job_findings
 from joulewise.check.jobs.conditions import parts_of
 from joulewise.check.jobs.failing import (
     nobody_is_on_a_node_that_is_away,
@@ -35,7 +35,7 @@ def _places_are_told(case: JobCase) -> Iterator[str]:
     rows = ~_are_rows(case)
     yield from job_findings("group of a piece", places.job[rows], places.group[rows], "one that its partition has")
     there = _are_rows(case)
-    most = np.where(site.is_counted, 0, site.n_nodes)[np.where(there, places.group, 0)]
+    most = np.where(_are_counted(case), 0, site.n_nodes)[np.where(there, places.group, 0)]
     rows = there & ~((places.node >= np.where(most > 0, 0, -1)) & (places.node < most))
     yield from job_findings("node of a piece", places.job[rows], places.node[rows], "a node of its group")
     columns = np.stack((places.job, places.group, places.node, places.stretch_of))
@@ -46,12 +46,12 @@ def _places_are_told(case: JobCase) -> Iterator[str]:
 
 def _jobs_have_what_they_ask(case: JobCase) -> Iterator[str]:
     """A job has the units that it needs and no piece to spare, and on each node no more pieces than it may."""
-    site, demands, places = _parts(case)
+    _, demands, places = _parts(case)
     rows = np.flatnonzero(_are_rows(case))
     job, group, pieces = places.job[rows], places.group[rows], places.pieces[rows]
     kind = demands.of_job[job]
     gives = demands.gives[kind, group]
-    most = np.where(site.is_counted[group], ANY_NUMBER, demands.most[kind])
+    most = np.where(_are_counted(case)[group], ANY_NUMBER, demands.most[kind])
     wrong = (pieces < 1) | (pieces > most)
     yield from job_findings("pieces on a node", job[wrong], pieces[wrong], "1 or more, as many as it may have there")
     n, lost = case.world.n_jobs, case.allocation.pieces.job
@@ -67,18 +67,22 @@ def _jobs_have_what_they_ask(case: JobCase) -> Iterator[str]:
 
 
 def _nodes_have_what_they_give(case: JobCase) -> Iterator[str]:
-    """At no instant is more of a resource in use on a node than it has, nor more nodes of a counted group."""
+    """At no instant is more of a resource in use on a node than it has, nor more nodes of a counted group.
+
+    Who is suspended has all but its processors in the meantime, which are the first resource.
+    """
     site, demands, places = _parts(case)
     rows = np.flatnonzero(_are_rows(case))
     job, group, pieces = places.job[rows], places.group[rows], places.pieces[rows]
-    times = _times(case, rows)
-    counted = site.is_counted
+    times, kept = _times(case, rows), _times(case, rows, keeps=True)
+    counted = _are_counted(case)
     first = np.concatenate(([0], np.cumsum(np.where(counted, 1, site.n_nodes))))
     place = first[group] + np.where(counted[group], 0, places.node[rows])
     for r, name in enumerate(site.resources):
-        needs = demands.need[demands.of_job[job], group, r] * pieces
+        is_whole = site.gives_wholes[demands.partition[demands.of_job[job]]]
         has = site.capacity[group, r]
-        for at in _too_much(times, place, np.where(counted[group], 0, needs), has):
+        needs = np.where(is_whole, has, demands.need[demands.of_job[job], group, r]) * pieces
+        for at in _too_much(kept if r else times, place, np.where(counted[group], 0, needs), has):
             node = f"node {places.node[rows[at]]} of group {site.groups[group[at]]}"
             yield f"{node}: found more {name} in use at {times.start(at)} than the {has[at]} that it has"
     for at in _too_much(times, place, np.where(counted[group], pieces, 0), site.n_nodes[group]):
@@ -90,7 +94,7 @@ def _licences_suffice(case: JobCase) -> Iterator[str]:
     """At no instant are more licences in use than the site has."""
     site, demands, _ = _parts(case)
     runs = case.stretches
-    times = _Times(runs.start_s, runs.end_s)
+    times = _Times(runs.start_s, _had_until_s(case))
     everywhere = np.zeros(runs.job.size, np.int64)
     for i, name in enumerate(site.licences):
         needs = demands.licences[demands.of_job[runs.job], i]
@@ -105,7 +109,7 @@ def _limits_are_kept(case: JobCase) -> Iterator[str]:
     limits, runs = demands.limits, case.stretches
     row, slot = np.nonzero(limits.holders[runs.job] >= 0)
     job, holder = runs.job[row], limits.holders[runs.job][row, slot]
-    times = _Times(runs.start_s[row], runs.end_s[row])
+    times = _Times(runs.start_s[row], _had_until_s(case)[row])
     for w, name in enumerate(limits.what):
         uses = limits.uses[demands.of_job[job], w]
         only_counts = (slot >= limits.n_binding) | (uses == 0)
@@ -148,11 +152,14 @@ def _refused_are_those_beyond_a_limit(case: JobCase) -> Iterator[str]:
 def _what_is_kept_is_kept(case: JobCase) -> Iterator[str]:
     """Jobs for which nodes are kept run on these alone, and others only if they end before, as planned, or start after.
 
-    Both hold of plans: a job that outlives its own may go on.
+    Both hold of plans: a job that outlives its own may go on, as may one that was suspended.
     """
     site, demands, places = _parts(case)
     kept, rows = site.kept, np.flatnonzero(_are_rows(case))
-    job, start_s = places.job[rows], _times(case, rows).start_s
+    begun_s, later = _times(case, rows).start_s, case.stretches.only(case.goes_on)
+    goes_on = np.isin(_pairs(places.job[rows], begun_s), _pairs(later.job, later.start_s))
+    rows = rows[~goes_on]
+    job, start_s = places.job[rows], begun_s[~goes_on]
     own = demands.kept_of[demands.of_job[job]]
     until_s = start_s + case.planned_s[_options(case, rows)] if rows.size else start_s
     width = int(site.n_nodes.max(initial=0)) + 1
@@ -178,16 +185,36 @@ class _Times(NamedTuple):
         return f"{float(self.start_s[row])!r} s"
 
 
-def _times(case: JobCase, rows: Counts) -> _Times:
-    """When jobs ran at these places."""
+def _pairs(job: Ints, start_s: Floats) -> Floats:
+    """Jobs with instants, as numbers that can be compared."""
+    return np.asarray(job + 1j * start_s)
+
+
+def _had_until_s(case: JobCase) -> Floats:
+    """Until when what each stretch has of licences and limits counts: of one that is suspended, until it goes on."""
+    rows, until_s = case.stretches, case.stretches.end_s.copy()
+    until_s[rows.fate == CUT] = np.inf
+    after = np.flatnonzero(case.goes_on)
+    until_s[after - 1] = rows.start_s[after]
+    return until_s
+
+
+def _are_counted(case: JobCase) -> Bools:
+    """Which groups are only counted: a run may tell the nodes apart of those that need only be."""
+    site, _, places = _parts(case)
+    return np.asarray(site.is_counted & ~np.isin(np.arange(site.n_groups), places.group[places.node >= 0]))
+
+
+def _times(case: JobCase, rows: Counts, *, keeps: bool = False) -> _Times:
+    """When jobs ran at these places, or kept something there."""
     places, allocation = _parts(case)[2], case.allocation
     job, stretch, lost = places.job[rows], places.stretch_of[rows], allocation.pieces
     if not lost.job.size:
         return _Times(allocation.start_s[job], allocation.end_s[job])
-    is_last = stretch == LAST
+    is_last, lost_end_s = stretch == LAST, case.kept_until_s if keeps else lost.end_s
     return _Times(
         np.where(is_last, allocation.start_s[job], lost.start_s[stretch]),
-        np.where(is_last, allocation.end_s[job], lost.end_s[stretch]),
+        np.where(is_last, allocation.end_s[job], lost_end_s[stretch]),
     )
 
 

@@ -89,6 +89,8 @@ def run_on_site(world: JobWorld, scheduler: Scheduler) -> Sited:
     assert world.site is not None
     assert world.jobs.demands is not None
     demands = world.jobs.demands
+    world = replace(world, site=_told_apart(world.site, demands, scheduler))
+    assert world.site is not None
     priority = compiled_order(_order(world, scheduler))
     n_lost = world.n_jobs if demands.giving.stops.any() or world.site.failures.n_failures else 0
     while True:
@@ -102,6 +104,12 @@ def run_on_site(world: JobWorld, scheduler: Scheduler) -> Sited:
             break
         n_lost *= 2
     return Sited(_allocation(world, world.site, state, fates, scheduler), n_events, mapping_s)
+
+
+def _told_apart(site: Site, demands: Demands, scheduler: Scheduler) -> Site:
+    """A site with no groups that are only counted where nodes are held, or shared by suspended jobs, one by one."""
+    is_needed = scheduler.passes == "slurm" or bool(demands.giving.suspended.any())
+    return replace(site, tells_apart=True) if is_needed else site
 
 
 def _order(world: JobWorld, scheduler: Scheduler) -> JobOrder:
@@ -132,7 +140,7 @@ def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
         advice = 'use overrun = "raise" or "unaware", or planned = "requested" with overrun = "kill"'
         yield Problem("scheduler.overrun", found, allowed, advice)
     yield from share_misfits(world, scheduler)
-    yield from _pass_misfits(world, scheduler)
+    yield from _pass_misfits(scheduler)
     yield from condition_misfits(world, scheduler)
     if policy.rule == "greedy" and world.jobs.demands is not None and world.jobs.demands.giving.stops.any():
         found, allowed = f"found {policy.name!r}, and jobs that give way", "they do so to others by orders alone"
@@ -149,23 +157,17 @@ def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
         )
         yield Problem("system", found, allowed, 'leave failures out, or use workload.dependencies = "ignore"')
     if world.jobs.demands is not None and world.site is not None:
-        n_pieces = int(_most_pieces(world.site, world.jobs.demands).sum())
+        demands = world.jobs.demands
+        n_pieces = int(_most_pieces(_told_apart(world.site, demands, scheduler), demands).sum())
         if n_pieces > MOST_PIECES:
             yield Problem("workload", f"found jobs of {n_pieces:,} pieces", f"must be {MOST_PIECES:,} at most")
 
 
-def _pass_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
-    """Slurm goes by an order; and groups that are only counted have no nodes that could be held one by one."""
+def _pass_misfits(scheduler: Scheduler) -> Iterator[Problem]:
+    """Slurm goes by an order."""
     if scheduler.passes == "slurm" and scheduler.policy.rule == "greedy":
         found, allowed = f"found 'slurm' with the policy {scheduler.policy.name!r}", "Slurm's jobs go in an order"
         yield Problem("scheduler.passes", found, allowed, 'leave it out, or use policy = "multifactor"')
-    if scheduler.passes == "slurm" and world.site is not None:
-        counted = np.flatnonzero(world.site.is_counted & world.site.in_partition.any(axis=0)).tolist()
-        if counted:
-            names = ", ".join(world.site.groups[g] for g in counted)
-            found = f"found 'slurm' on a site with groups of which all partitions give whole nodes ({names})"
-            advice = 'leave it out, or have them in a partition with sharing = "shared" too'
-            yield Problem("scheduler.passes", found, "nodes must be told apart, and these are only counted", advice)
 
 
 def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler) -> SiteRun:
@@ -247,22 +249,23 @@ def _ground(site: Site) -> Ground:
     )
 
 
-def _giving(preemption: Preemption, coming: Coming) -> Giving:
+def _giving(preemption: Preemption, n_classes: int, coming: Coming) -> Giving:
     """Who gives way to whom; nobody has yet."""
     n = coming.time_s.size
     return Giving(
         preemption.of_job.astype(np.int64), preemption.stops.copy(), preemption.priority.copy(),
-        preemption.grace_s.copy(), preemption.cancels.copy(), float(preemption.exempt_s), coming.time_s.copy(),
-        coming.planned_s.copy(), np.zeros(n, np.bool_), np.zeros(n, np.bool_), np.zeros(n, np.bool_),
-        np.full(n, -np.inf), np.zeros(1, np.bool_), np.zeros(n, np.bool_), _ints(n),
+        preemption.grace_s.copy(), preemption.cancels.copy(), preemption.suspended.copy(), float(preemption.exempt_s),
+        n_classes, coming.time_s.copy(), coming.planned_s.copy(), np.zeros(n, np.bool_), np.zeros(n, np.bool_),
+        np.zeros(n, np.bool_), np.zeros(n, np.bool_), _zero(), _ints(n), np.full(n, -np.inf), np.zeros(1, np.bool_),
+        np.zeros(n, np.bool_), _ints(n),
     )  # fmt: skip
 
 
 def _nothing_lost(n: int, n_rows: int) -> Lost:
     """Room for so many stretches that are lost, with so many pieces in all."""
     return Lost(
-        _zero(), _ints(n), np.empty(n), np.empty(n), _zero(), _ints(n_rows), _ints(n_rows), _ints(n_rows),
-        np.zeros(1, np.bool_),
+        _zero(), _ints(n), np.empty(n), np.empty(n), np.zeros(n, np.bool_), _zero(), _ints(n_rows), _ints(n_rows),
+        _ints(n_rows), np.zeros(1, np.bool_),
     )  # fmt: skip
 
 
@@ -278,7 +281,7 @@ def _fates(run: SiteRun, site: Site, demands: Demands, n_lost: int) -> SiteFates
     return SiteFates(
         _limits(demands.admitted),
         np.zeros(n, np.bool_),
-        _giving(demands.giving, run.coming),
+        _giving(demands.giving, demands.n_classes, run.coming),
         _nothing_lost(n_lost, n_lost // max(n, 1) * n_pieces),
         _failing(site, run.ground, run.kept),
         Hours(site.hours.at_s.copy(), site.hours.partition.astype(np.int64), site.hours.is_up.copy(), _zero()),
@@ -317,12 +320,15 @@ def _kept(site: Site, demands: Demands, ground: Ground) -> Kept:
 def _asks(site: Site, demands: Demands) -> Asks:
     """What classes ask for; of a counted group a piece is one of its nodes.
 
-    Jobs for which nodes are kept queue for these alone.
+    Jobs for which nodes are kept queue for these alone. Where jobs are suspended each class has another row of needs:
+    what it gives then.
     """
     counted = site.is_counted
-    need = demands.need.copy()
+    need = np.where(site.gives_wholes[demands.partition][:, None, None], site.capacity, demands.need)
     need[:, counted] = 0
     need[:, counted, 0] = 1
+    if demands.giving.suspended.any():
+        need = np.concatenate((need, np.where(np.arange(need.shape[2]) == 0, need, 0)))
     may = (demands.need <= site.capacity).all(axis=2)
     gives, most = np.where(may, demands.gives, 0), np.where(counted, ANY_NUMBER, demands.most[:, None])
     return Asks(
@@ -431,6 +437,7 @@ def _ints(n: int) -> Counts:
 def _allocation(world: JobWorld, site: Site, state: SiteRun, fates: SiteFates, scheduler: Scheduler) -> JobAllocation:
     """What was decided."""
     n, start_s, fits = world.n_jobs, state.start_s, _fits(world)
+    start_s[fates.giving.is_suspended], state.pieces.n[fates.giving.is_suspended] = math.nan, 0
     ran, is_cancelled = np.isfinite(start_s), fates.giving.is_cancelled
     option, fate = np.full(n, NO_JOB, np.int32), np.full(n, Fate.WAITING, np.int8)
     option[ran] = world.types.first[world.jobs.work.task_type[ran]]
@@ -444,7 +451,7 @@ def _allocation(world: JobWorld, site: Site, state: SiteRun, fates: SiteFates, s
     job = lost.job[:n_lost].astype(np.int32)
     choice = world.types.first[world.jobs.work.task_type[job]].astype(np.int32)
     pieces = Pieces(
-        job, choice, lost.start_s[:n_lost].copy(), lost.end_s[:n_lost].copy(), np.ones(n_lost, np.bool_)
+        job, choice, lost.start_s[:n_lost].copy(), lost.end_s[:n_lost].copy(), ~lost.goes_on[:n_lost]
     )  # fmt: skip
     first_s = start_s.copy()
     np.fmin.at(first_s, job, pieces.start_s)

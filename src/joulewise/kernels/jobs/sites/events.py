@@ -22,6 +22,7 @@ from joulewise.kernels.jobs.sites.queue import queue_up, sort
 from joulewise.kernels.jobs.sites.running import begin_job, end_all, is_outlived, place_job
 from joulewise.kernels.jobs.sites.shares import see_shares
 from joulewise.kernels.jobs.sites.submitting import pass_over, submit
+from joulewise.kernels.jobs.sites.suspending import let_go_on
 from joulewise.kernels.jobs.sites.timed import next_s, pop
 
 
@@ -147,39 +148,51 @@ def _begin_anew(run):
     run.partitions.is_closed[:] = False
 
 
+@inlined
+def _next_pass_s(pass_s, interval_s, has_news, now_s):
+    """When a kind of pass is due next: where it has just been, only after news."""
+    if now_s == pass_s or not has_news:
+        return math.inf if now_s == pass_s else pass_s
+    return min(pass_s, (math.floor(now_s / interval_s) + 1) * interval_s)
+
+
 @shared
-def _pass_twice(run, fates, pass_s, now_s):
-    """Slurm's passes over the waiting jobs; when the next one is due that lets later jobs start before others."""
+def _pass_twice(run, fates, pass_s, full_s, has_news, now_s):
+    """Slurm's passes over the waiting jobs; when the next ones are due that backfill, and that look at all."""
     rules = run.rules
-    _look_through(run, fates, 0, rules.n_first, False, now_s)
+    _look_through(run, fates, 0, ANY_NUMBER if now_s == full_s else rules.n_first, False, now_s)
     if now_s == pass_s:
         _begin_anew(run)
         _look_through(run, fates, 0, rules.n_tested, rules.backfills, now_s)
-        return math.inf
     if run.waiting.n[0] == 0:
-        return math.inf
-    return min(pass_s, (math.floor(now_s / rules.interval_s) + 1) * rules.interval_s)
+        return math.inf, math.inf
+    next_s = _next_pass_s(pass_s, rules.interval_s, has_news, now_s)
+    return next_s, _next_pass_s(full_s, rules.full_s, has_news, now_s)
 
 
 @kernel
 def run_site(run, fates, priority, end_s):
     """Let everything happen up to an instant; at how many instants somebody waited for a decision.
 
-    At one instant all ends come first, then failures, then all submissions and arrivals, those that follow another last, then the
-    waiting jobs are looked at; once more if any gave way at once. Where nothing came free, nobody gives way and their
-    order stands, those that waited before fit no better than before, and only the new ones are looked at.
+    At one instant all ends come first, then failures, then all submissions and arrivals, those that follow another
+    last, then the waiting jobs are looked at; once more if any gave way at once. Where nothing came free, nobody gives
+    way and their order stands, those that waited before fit no better than before, and only the new ones are looked at.
+    Last of all, suspended jobs go on.
     """
-    n_arrived, n_submitted, n_events, coming, rules, pass_s = 0, 0, 0, run.coming, run.rules, math.inf
+    n_arrived, n_submitted, n_events, pass_s, full_s = 0, 0, 0, math.inf, math.inf
+    coming, rules = run.coming, run.rules
     gives_way, refuses = fates.giving.stops.size > 0, fates.admitted.most.size > 0
     now_s = -math.inf
     while True:
         is_new = fates.giving.is_anew[0]
         n_arrived = pass_over(run, fates, n_arrived)
+        news_s = now_s
         if not is_new:
-            now_s = min(next_s(run.ends), next_s(run.later), pass_s, kept_s(run, run.kept.n_past[0]))
-            now_s = min(now_s, next_failure_s(fates.failing), next_turn_s(fates.hours))
-        if n_arrived < coming.arrival_s.size and not is_new:
-            now_s = min(now_s, coming.arrival_s[n_arrived])
+            news_s = min(next_s(run.ends), next_s(run.later), kept_s(run, run.kept.n_past[0]))
+            news_s = min(news_s, next_failure_s(fates.failing), next_turn_s(fates.hours))
+            if n_arrived < coming.arrival_s.size:
+                news_s = min(news_s, coming.arrival_s[n_arrived])
+            now_s = min(news_s, pass_s, full_s)
         if refuses:
             n_submitted = submit(run, fates, n_submitted, min(np.nextafter(now_s, -math.inf), end_s))
         if now_s == math.inf or now_s > end_s:
@@ -208,8 +221,10 @@ def run_site(run, fates, priority, end_s):
             if sorts_always:
                 sort(run, priority, now_s)
         if rules.in_passes:
-            pass_s = _pass_twice(run, fates, pass_s, now_s)
+            pass_s, full_s = _pass_twice(run, fates, pass_s, full_s, news_s == now_s, now_s)
         elif run.greed.is_used:
             _map_greedily(run, now_s)
         else:
             _look_through(run, fates, begin, ANY_NUMBER, rules.backfills, now_s)
+        if fates.giving.n_suspended[0] > 0 and not fates.giving.is_anew[0]:
+            let_go_on(run, fates.giving, now_s)

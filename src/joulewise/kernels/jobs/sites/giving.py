@@ -8,6 +8,7 @@ from joulewise.kernels.jobs.sites.fitting import could_fit, fits_now, take_now
 from joulewise.kernels.jobs.sites.layout import NOWHERE
 from joulewise.kernels.jobs.sites.outlook import end_s, forget_planned, plan_end, planned_end_s
 from joulewise.kernels.jobs.sites.running import begin_job, end_job, place_job
+from joulewise.kernels.jobs.sites.suspending import suspend
 from joulewise.kernels.jobs.sites.timed import push, take_out
 
 
@@ -32,7 +33,7 @@ def _is_where_it_may_run(run, k, j):
 def _would_give_way(run, giving, i, j, now_s):
     """Whether a running job gives way to another, if that needs it: it has run for long enough, and does not yet.
 
-    Parts that started together do not.
+    One that is suspended may be so for longer. Parts that started together do not give way.
     """
     of = giving.of_job[j]
     if (
@@ -43,6 +44,8 @@ def _would_give_way(run, giving, i, j, now_s):
         or not giving.stops[giving.of_job[i], of]
     ):
         return False
+    if giving.is_suspended[j]:
+        return True
     return run.start_s[j] < now_s and now_s - run.start_s[j] >= giving.exempt_s
 
 
@@ -68,9 +71,11 @@ def _next_one(run, giving, i, now_s):
 
 
 @inlined
-def _lend(run, j, now_s, sign):
-    """Look at places as if a running job had none, or as they are."""
+def _lend(run, giving, j, now_s, sign):
+    """Look at places as if a running job had none, or no processors if it would be suspended; or as they are."""
     k, pieces = run.asks.of_job[j], run.pieces
+    if giving.suspends[giving.of_job[j]]:
+        k += giving.n_classes
     for p in range(pieces.first[j], pieces.first[j] + pieces.n[j]):
         take_now(run, k, pieces.place[p], -sign * pieces.n_pieces[p])
         take_from_held(run, k, pieces.place[p], -sign * pieces.n_pieces[p], now_s, planned_end_s(run, j))
@@ -95,10 +100,10 @@ def _fits_without_all(run, giving, i, now_s):
         if _would_give_way(run, giving, i, j, now_s):
             giving.chosen[n] = j
             n += 1
-            _lend(run, j, now_s, 1)
+            _lend(run, giving, j, now_s, 1)
     fits = n > 0 and could_fit(run, k) and fits_now(run, k, now_s, now_s + run.coming.planned_s[i])
     for at in range(n):
-        _lend(run, giving.chosen[at], now_s, -1)
+        _lend(run, giving, giving.chosen[at], now_s, -1)
     return fits
 
 
@@ -118,13 +123,13 @@ def who_gives_way(run, giving, i, now_s):
         giving.chosen[n] = j
         giving.is_chosen[j] = True
         n += 1
-        _lend(run, j, now_s, 1)
+        _lend(run, giving, j, now_s, 1)
         fits = could_fit(run, k) and fits_now(run, k, now_s, now_s + run.coming.planned_s[i])
     n_needed = 0
     for at in range(n):
         j = giving.chosen[at]
         giving.is_chosen[j] = False
-        _lend(run, j, now_s, -1)
+        _lend(run, giving, j, now_s, -1)
         if fits and _is_on_chosen(run, j):
             giving.chosen[n_needed] = j
             n_needed += 1
@@ -133,14 +138,20 @@ def who_gives_way(run, giving, i, now_s):
 
 @shared
 def starts_in_place_of_others(run, fates, i, now_s):
-    """Let jobs give way to one that fits then, at once or when their grace is over; whether it starts now."""
+    """Let jobs give way to one that fits then, at once or when their grace is over; whether it starts now.
+
+    Who is suspended is so only when it starts.
+    """
     hold_due(run, now_s)
     giving, grace_s = fates.giving, 0.0
     n = who_gives_way(run, fates.giving, i, now_s)
     for at in range(n):
         grace_s = max(grace_s, giving.grace_s[giving.of_job[giving.chosen[at]]])
     for at in range(n):
-        _cut(run, fates, giving.chosen[at], now_s)
+        if not giving.suspends[giving.of_job[giving.chosen[at]]]:
+            _cut(run, fates, giving.chosen[at], now_s)
+        elif grace_s == 0.0:
+            suspend(run, fates, giving.chosen[at], i, now_s)
     if n == 0 or grace_s > 0.0:
         giving.patient_s[i] = now_s + grace_s
         return False

@@ -302,11 +302,13 @@ class Kept(NamedTuple):
 
 @record
 class Giving(NamedTuple):
-    """Who gives way to whom: a job of quality of service a stops those of b where `stops[a, b]`, of lower `rank` first.
+    """Who gives way to whom: a job of kind a stops those of b where `stops[a, b]`, of lower `rank` first.
 
-    Job i is of quality `of_job[i]`, -1 for none. Those that `cut` lets go on for `grace_s` more, and then run again
-    or, where that `cancels`, do not; `time_s` and `planned_s` are theirs undisturbed. Job i stops no others before
-    `patient_s[i]`. `is_anew[0]`: what waits is looked at once more now. The first of `chosen` would give way.
+    Job i is of kind `of_job[i]`, -1 for none. Those that `cut` lets go on for `grace_s` more, and then run again
+    or, where that `cancels`, do not; `time_s` and `planned_s` are theirs undisturbed. Where that `suspends` they have
+    left so much: the `n_suspended[0]` first of `suspended`, the last stopped last. What class k gives of a place then
+    is what class `n_classes + k` needs. Job i stops no others before `patient_s[i]`. `is_anew[0]`: what waits is looked
+    at once more now. The first of `chosen` would give way.
     """
 
     of_job: NDArray[np.int64]
@@ -314,12 +316,17 @@ class Giving(NamedTuple):
     rank: NDArray[np.int64]
     grace_s: NDArray[np.float64]
     cancels: NDArray[np.bool_]
+    suspends: NDArray[np.bool_]
     exempt_s: float
+    n_classes: int
     time_s: NDArray[np.float64]
     planned_s: NDArray[np.float64]
     is_cut: NDArray[np.bool_]
     is_cancelled: NDArray[np.bool_]
     is_again: NDArray[np.bool_]
+    is_suspended: NDArray[np.bool_]
+    n_suspended: NDArray[np.int64]
+    suspended: NDArray[np.int64]
     patient_s: NDArray[np.float64]
     is_anew: NDArray[np.bool_]
     is_chosen: NDArray[np.bool_]
@@ -328,15 +335,17 @@ class Giving(NamedTuple):
 
 @record
 class Lost(NamedTuple):
-    """The `n[0]` stretches of jobs that ran in vain, and the `n_rows[0]` pieces that they had, by their stretch.
+    """The `n[0]` stretches of jobs before their last, and the `n_rows[0]` pieces that they had, by their stretch.
 
-    Where one has no more room, `is_full[0]`, and all that comes after is worth nothing.
+    A job that `goes_on` did not run in vain. Where one has no more room, `is_full[0]`, and all that comes after is
+    worth nothing.
     """
 
     n: NDArray[np.int64]
     job: NDArray[np.int64]
     start_s: NDArray[np.float64]
     end_s: NDArray[np.float64]
+    goes_on: NDArray[np.bool_]
     n_rows: NDArray[np.int64]
     stretch: NDArray[np.int64]
     place: NDArray[np.int64]
@@ -376,11 +385,11 @@ class SiteRules(NamedTuple):
     """For how many jobs of each partition nodes are held ahead, and whether later jobs may start before others.
 
     With `in_passes` that is as in Slurm, with two kinds of passes over the waiting jobs. At every event the first
-    `n_first` are looked at, and each partition waits for its first that cannot start, with its nodes. At whole
-    multiples of `interval_s` the first `n_tested` are, and start beside what is held ahead: whole nodes, up to
-    `window_s` ahead, from and until whole multiples of `resolution_s` by a clock that shows `clock_s` at instant 0.
-    Priorities are seen anew at every instant or, `by_shares`, when fair shares are; a job that comes has its own from
-    then on.
+    `n_first` are looked at, and each partition waits for its first that cannot start, with its nodes; at whole
+    multiples of `full_s` all are. At those of `interval_s` the first `n_tested` are, and start beside what is held
+    ahead: whole nodes, up to `window_s` ahead, from and until whole multiples of `resolution_s` by a clock that shows
+    `clock_s` at instant 0. Priorities are seen anew at every instant or, `by_shares`, when fair shares are; a job that
+    comes has its own from then on.
     """
 
     n_ahead: int
@@ -389,6 +398,7 @@ class SiteRules(NamedTuple):
     by_shares: bool
     in_passes: bool
     interval_s: float
+    full_s: float
     resolution_s: float
     window_s: float
     n_first: int

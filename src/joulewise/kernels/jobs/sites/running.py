@@ -98,21 +98,27 @@ def end_job(run, fates, i, now_s):
     note_end(run, i, now_s)
 
 
+@shared
+def note_stretch(run, lost, i, now_s, goes_on):
+    """A stretch of a job that is not its last ends: it was in vain, unless the job goes on from there."""
+    pieces, at = run.pieces, lost.n[0]
+    if at == lost.job.size or lost.n_rows[0] + pieces.n[i] > lost.place.size:
+        lost.is_full[0] = True
+        return
+    lost.job[at], lost.start_s[at], lost.end_s[at], lost.goes_on[at] = i, run.start_s[i], now_s, goes_on
+    lost.n[0] += 1
+    for p in range(pieces.first[i], pieces.first[i] + pieces.n[i]):
+        row = lost.n_rows[0]
+        lost.stretch[row], lost.place[row], lost.n_pieces[row] = at, pieces.place[p], pieces.n_pieces[p]
+        lost.n_rows[0] += 1
+
+
 @inlined
 def run_again(run, fates, i, now_s):
     """A job that gave way, or lost a node, waits once more, with all of its time before it; what it ran is lost."""
-    lost, pieces, giving = fates.lost, run.pieces, fates.giving
-    if lost.n[0] == lost.job.size or lost.n_rows[0] + pieces.n[i] > lost.place.size:
-        lost.is_full[0] = True
-    else:
-        at = lost.n[0]
-        lost.job[at], lost.start_s[at], lost.end_s[at] = i, run.start_s[i], now_s
-        lost.n[0] += 1
-        for p in range(pieces.first[i], pieces.first[i] + pieces.n[i]):
-            row = lost.n_rows[0]
-            lost.stretch[row], lost.place[row], lost.n_pieces[row] = at, pieces.place[p], pieces.n_pieces[p]
-            lost.n_rows[0] += 1
-    pieces.n[i] = 0
+    giving = fates.giving
+    note_stretch(run, fates.lost, i, now_s, False)
+    run.pieces.n[i] = 0
     forget_planned(run, i)
     run.start_s[i] = math.nan
     run.coming.time_s[i], run.coming.planned_s[i] = giving.time_s[i], giving.planned_s[i]

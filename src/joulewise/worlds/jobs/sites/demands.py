@@ -92,7 +92,7 @@ def demands_on(
         priorities_of(tables, jobs, ranking, findings),
         np.array([asked.kept for asked in kinds]),
         _submitted(tables, jobs, frame["partition"], uses, findings),
-        preemption_of(tables, jobs.log, findings),
+        preemption_of(tables, jobs.log, frame["partition"], findings),
     )
 
 

@@ -35,6 +35,9 @@ _NOT_OF_PARTITIONS: Mapping[str, object] = {
 }  # fmt: skip
 """What jobs are not held to of partitions, unless it is as usual."""
 
+_OF_TIERS = ("partitions with preemption", "partitions with grace")
+"""What counts of these where jobs give way by the tiers of partitions."""
+
 
 def site_of(tables: SiteTables, clock: Clock = NO_CLOCK, kept: KeptNodes = NOTHING_KEPT) -> Site:
     """The site for jobs to be placed on, over a log with this clock."""
@@ -107,6 +110,8 @@ def not_replayed(tables: SiteTables) -> list[TraceFinding]:
     for key, usual in _NOT_OF_PARTITIONS.items():
         names = [each.name for each in tables.partitions if getattr(each, key) != usual]
         found += [(f"partitions with {key.removesuffix('_s')}", names)] if names else []
+    if str(tables.slurm.get("preempttype", "")).casefold().endswith("partition_prio"):
+        found = [(what, names) for what, names in found if what not in _OF_TIERS]
     settings = not_obeyed(tables.slurm)
     found += [("settings of Slurm", settings)] if settings else []
     return [

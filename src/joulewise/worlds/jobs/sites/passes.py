@@ -14,13 +14,16 @@ _MINUTE_S = 60.0
 
 def passes_of(tables: SiteTables, clock: Clock) -> Passes:
     """The passes of a site's Slurm over a log with this clock."""
-    interval_s, resolution_s, window_min, n_first, n_tested = (
+    interval_s, full_s, resolution_s, window_min, n_first, n_tested = (
         float(setting_of(tables.slurm, key))
-        for key in ("bf_interval", "bf_resolution", "bf_window", "default_queue_depth", "bf_max_job_test")
-    )
+        for key in (
+            "bf_interval", "sched_interval", "bf_resolution", "bf_window", "default_queue_depth", "bf_max_job_test",
+        )
+    )  # fmt: skip
     is_on = setting_of(tables.slurm, "schedulertype") != "sched/builtin" and interval_s >= 0
     return Passes(
         interval_s=max(interval_s, 1.0) if is_on else math.inf,
+        full_s=max(full_s, 1.0) if full_s >= 0 else math.inf,
         resolution_s=resolution_s,
         window_s=window_min * _MINUTE_S,
         n_first=int(n_first),

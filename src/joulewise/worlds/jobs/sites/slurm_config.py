@@ -189,6 +189,7 @@ class _SlurmSite:
             users=users,
             slurm=slurm,
         )
+        site = replace(site, slurm=self._with_preempttype(site))
         self.findings.problems += inconsistencies(site, self._place, {})
         raise_if_any(self.findings.problems)
         tell_read(site, self.findings)
@@ -238,6 +239,15 @@ class _SlurmSite:
             else:
                 self.findings.lose("SchedulerParameters", entry.key)
         return {key: found[key] for key in SETTINGS if key in found}
+
+    def _with_preempttype(self, site: SiteTables) -> Mapping[str, Setting]:
+        """The settings of a site; where jobs could give way and nothing says that they do, they do not, as in Slurm."""
+        if "preempttype" in site.slurm or not any(each.preempts for each in site.qos):
+            return site.slurm
+        said = "preempt/none, which is Slurm's own where it is not said: no job gives way to another"
+        self.findings.tell(GUESSED, "PreemptType", said)
+        settings = {**site.slurm, "preempttype": "preempt/none"}
+        return {key: settings[key] for key in SETTINGS if key in settings}
 
     def _take(self, found: dict[str, Setting], key: str, entry: Entry) -> None:
         value = self.findings.value(entry, lambda text: slurm_setting(text, SETTINGS[key]))

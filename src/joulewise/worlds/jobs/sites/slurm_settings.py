@@ -120,7 +120,7 @@ IN_PARAMETERS: dict[str, SlurmSetting] = {
     "preempt_strict_order": SlurmSetting("flag", "jobs of least priority give way first, whatever that costs"),
     "preempt_youngest_first": SlurmSetting("flag", "jobs that began last give way first"),
     "reduce_completing_frag": SlurmSetting("flag", "completing jobs hold back those of their partition alone"),
-    "sched_interval": SlurmSetting("whole", "seconds between passes over the whole queue; -1 for none"),
+    "sched_interval": SlurmSetting("whole", "seconds between passes over the whole queue; -1 for none", usual=60),
     "sched_max_job_start": SlurmSetting("number", "most jobs that a pass starts; 0 for all"),
     "sched_min_interval": SlurmSetting("number", "fewest microseconds between passes"),
 }
@@ -138,7 +138,10 @@ PRIORITY_WEIGHTS: Mapping[str, str] = {
 }
 """The settings that say what a factor of priorities counts, by the name that the scheduler has for it."""
 
-OF_PASSES = ("schedulertype", "default_queue_depth", "bf_max_job_test", "bf_interval", "bf_resolution", "bf_window")
+OF_PASSES = (
+    "schedulertype", "default_queue_depth", "sched_interval", "bf_max_job_test", "bf_interval", "bf_resolution",
+    "bf_window",
+)  # fmt: skip
 """The settings by which Slurm goes through jobs."""
 
 OF_PREEMPTION = ("preempttype", "preemptmode", "preemptexempttime", "jobrequeue")
