@@ -13,6 +13,9 @@ from joulewise.model.conditions import Kind
 from joulewise.model.jobs import JobWorld
 from joulewise.model.passes import Passes
 from joulewise.model.site import ANY_NUMBER, Demands, Site
+from tests.twins.jobs.site_power import PowerTwin
+
+STARTED, NO_ROOM, PASSED_OVER = "started", "no room", "passed over"
 
 
 class Stay(NamedTuple):
@@ -41,6 +44,8 @@ class SiteTwin:
     passes: Passes | None = None
     priority: Callable[[int, float], float] | None = None
     worth: Callable[[int, float], float] | None = None
+    power: PowerTwin | None = None
+    now_s: float = -math.inf
     running: list[Stay] = field(default_factory=list)
     held: list[Stay] = field(default_factory=list)
     waiting: list[int] = field(default_factory=list)
@@ -325,7 +330,7 @@ class SiteTwin:
             if chosen is not None:
                 break
         self.running = everybody
-        if chosen is None:
+        if chosen is None or not self.may_draw(job, chosen, now_s):
             return False
         stopped = [stay for stay in mine[:n] if set(stay.at) & set(chosen)]
         grace_s = {stay.job: float(giving.grace_s[giving.of_job[stay.job]]) for stay in stopped}
@@ -354,6 +359,8 @@ class SiteTwin:
         """A job ends, or runs again if it gave way."""
         job, giving = stay.job, self.demands.giving
         self.running.remove(stay)
+        if self.power is not None:
+            self.power.stop(job, now_s)
         if job in self.cut and not giving.cancels[giving.of_job[job]]:
             self.lost.append((job, stay.start_s, now_s, stay.at))
             self.time_s[job], self.planned_s[job] = self.whole_s[job]
@@ -368,6 +375,8 @@ class SiteTwin:
 
     def enter(self, job: int, chosen: dict[tuple[int, int], int], now_s: float) -> None:
         """A job runs from now on at places."""
+        if self.power is not None:
+            self.power.draw(job, chosen, now_s)
         self.running.append(Stay(job, chosen, now_s, now_s + self.planned_s[job]))
         self.done[job] = self.running[-1]
         self.began_s.setdefault(job, now_s)
@@ -393,8 +402,11 @@ class SiteTwin:
                 continue
             if not self.may_run(parts, now_s):
                 continue
-            if self.start(parts, now_s) or (not others and self.makes_room(job, now_s)):
+            outcome = self.start(parts, now_s)
+            if outcome == STARTED or (outcome == NO_ROOM and not others and self.makes_room(job, now_s)):
                 self.waiting.remove(job)
+                continue
+            if outcome == PASSED_OVER:
                 continue
             if is_first or not self.backfills:
                 blocked |= {partition, *others}
@@ -419,25 +431,45 @@ class SiteTwin:
         may = True
         for part in parts:
             may &= self.has_licences(part) and self.is_within_limits(part) and self.may_still_start(part, now_s)
+            may &= self.power is None or self.power.may_draw(part, self.power.least_w(part), now_s)
             self.running.append(Stay(part, {}, 0.0, 0.0))
         self.running = before
         return may
 
-    def start(self, parts: list[int], now_s: float) -> bool:
+    def may_draw(self, job: int, at: dict[tuple[int, int], int], now_s: float) -> bool:
+        """Whether there is power and energy for a job that starts now at places."""
+        return self.power is None or self.power.may_draw(job, self.power.drawn_w(job, at), now_s)
+
+    def energy_j(self, job: int, start_s: float) -> float:
+        """What a job would use that starts then, of those that are looked at now."""
+        assert self.power is not None
+        at = self.choice(job, self.now_s, self.now_s, True) if start_s == self.now_s else None
+        at = self.choice(job, start_s, self.now_s, False) if at is None else at
+        return 0.0 if at is None else self.power.drawn_w(job, at) * self.planned_s[job]
+
+    def start(self, parts: list[int], now_s: float) -> str:
         """Let all parts start, each beside those before it, or none."""
-        before, places = list(self.running), []
+        before, places, outcome = list(self.running), [], NO_ROOM
+        drawings = [] if self.power is None else list(self.power.drawings)
         for part in parts:
             chosen = self.choice(part, now_s, now_s, True)
             if chosen is None:
                 break
+            if not self.may_draw(part, chosen, now_s):
+                outcome = PASSED_OVER
+                break
             self.running.append(Stay(part, chosen, now_s, now_s + self.planned_s[part]))
+            if self.power is not None:
+                self.power.draw(part, chosen, now_s)
             places.append(chosen)
         self.running = before
+        if self.power is not None:
+            self.power.drawings = drawings
         if len(places) < len(parts):
-            return False
+            return outcome
         for part, chosen in zip(parts, places, strict=True):
             self.enter(part, chosen, now_s)
-        return True
+        return STARTED
 
     def waits(self, job: int) -> bool:
         """Whether a job does not come when it arrives."""
@@ -480,6 +512,7 @@ class SiteTwin:
     def map_greedily(self, now_s: float, worth: Callable[[int, float], float]) -> None:
         """Repeatedly, the job of the highest tier that is worth most where it starts first: now, or held ahead."""
         self.held, left, tiers = [], set(self.waiting), self.site.tier
+        self.now_s = now_s
         while left := {job for job in left if self.may_run([job], now_s)}:
             start_s = {
                 job: self.earliest(job, now_s)[0] if self.choice(job, now_s, now_s, True) is None else now_s
@@ -495,14 +528,16 @@ class SiteTwin:
                 ),
             )
             left.remove(job)
-            if self.start([job], now_s):
+            outcome = self.start([job], now_s)
+            if outcome == STARTED:
                 self.waiting.remove(job)
-            else:
+            elif outcome == NO_ROOM:
                 self.hold(job, now_s)
 
     def run(self) -> dict[int, Stay]:
         """Where and when each job starts."""
         fits, came = self.demands.can_start(self.site), set()
+        fits &= [self.power is None or not fits[job] or self.power.fits(job) for job in range(self.world.n_jobs)]
         self.coming = {job for job in range(self.world.n_jobs) if fits[job]}
         pass_s, now_s = math.inf, -math.inf
         while (
@@ -510,14 +545,14 @@ class SiteTwin:
             or self.again
             or self.running
             or pass_s < math.inf
-            or (self.waiting and self.kept_instants(now_s))
+            or (self.waiting and (self.kept_instants(now_s) or self.supply_instants(now_s)))
         ):
             ends = [stay.start_s + self.time_s[stay.job] for stay in self.running]
             if not self.is_anew:
                 comes_s = [*map(self.ready_of, self.coming), *self.again.values()]
-                now_s = min([*comes_s, *ends, pass_s, *self.kept_instants(now_s)])
+                now_s = min([*comes_s, *ends, pass_s, *self.kept_instants(now_s), *self.supply_instants(now_s)])
             self.is_anew = False
-            if now_s == math.inf:
+            if now_s == math.inf or now_s > self.world.jobs.work.end_s:
                 break
             for stay, end_s in zip(list(self.running), ends, strict=True):
                 if end_s == now_s:
@@ -548,6 +583,10 @@ class SiteTwin:
             else:
                 pass_s = self.pass_twice(now_s, pass_s, self.passes)
         return self.done
+
+    def supply_instants(self, after_s: float) -> list[float]:
+        """When cap or budget may leave more for who waits."""
+        return self.power.instants(after_s) if self.power is not None and self.waiting else []
 
     def pass_twice(self, now_s: float, pass_s: float, passes: Passes) -> float:
         """Slurm's passes; when the second one is due."""

@@ -56,6 +56,7 @@ from joulewise.simulate.jobs.conditions import condition_misfits, conditions_of,
 from joulewise.simulate.jobs.ready import ready_times
 from joulewise.simulate.jobs.scheduler import Scheduler
 from joulewise.simulate.jobs.shares import cores_of, order_on, priorities_on, share_misfits, shares_of, standing_on
+from joulewise.simulate.jobs.site_power import never_fits, power_of, prices_places
 
 _run_site: Any = run_site
 _BEFORE_ALL_S = -1.0
@@ -128,8 +129,6 @@ def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
     if policy.rule == "greedy" and world.jobs.demands is not None and world.jobs.demands.giving.stops.any():
         found, allowed = f"found {policy.name!r}, and jobs that give way", "they do so to others by orders alone"
         yield Problem("scheduler.policy", found, allowed, 'use "multifactor", or take preempts from the [[qos]]')
-    if world.supply.is_limited:
-        yield Problem("supply", "found a limit of energy or power", kept)
     if world.outages.n_outages:
         advice = "planned ones can be reservations for nobody in the file of the site: [[reservation]]"
         yield Problem("system", "found outages or failures", kept, advice)
@@ -204,6 +203,7 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
         ),
         conditions_of(world, scheduler, _fits(world)),
         _kept(site, demands, ground),
+        power_of(world, scheduler),
         np.full(n, np.nan),
     )  # fmt: skip
 
@@ -334,7 +334,8 @@ def _greed(world: JobWorld, scheduler: Scheduler) -> Greed:
     fits, option, energy_j = _fits(world), world.types.first[world.jobs.work.task_type], np.zeros(n)
     energy_j[fits] = (facts.options.power_w * planned_s)[option[fits]]
     return Greed(
-        objective is not None, objective is not None and objective.falls_with_time,
+        objective is not None,
+        objective is not None and objective.falls_with_time and not prices_places(world, scheduler),
         compiled_objective(objective or UTILITY), facts.tasks, facts.utilities, energy_j, empty_heap(n), _ints(n),
         np.empty(n), _zero(), _zero(), _zero(),
     )  # fmt: skip
@@ -364,7 +365,8 @@ def _coming(world: JobWorld, scheduler: Scheduler) -> Coming:
 
 
 def _fits(world: JobWorld) -> Bools:
-    return np.asarray(np.diff(world.types.first)[world.jobs.work.task_type] > 0)
+    """Which jobs fit somewhere, with what they draw."""
+    return np.asarray((np.diff(world.types.first)[world.jobs.work.task_type] > 0) & ~never_fits(world))
 
 
 def _ranked(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler) -> Ranked:

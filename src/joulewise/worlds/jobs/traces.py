@@ -17,6 +17,7 @@ from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.clusters import Clusters, ClusterSystem, JobTypes
 from joulewise.model.jobs import Jobs
 from joulewise.model.site import Site
+from joulewise.model.site_power import least_w
 from joulewise.model.supply import DAY_S
 from joulewise.units import count
 from joulewise.worlds.clock import ZONES, Clock, zone_named
@@ -181,6 +182,8 @@ def load_trace(
         together = None if waits is None else waits.together
         fits = demands.can_start(site) if together is None else parts_that_fit(site, demands, together, findings)
     types = _types(ruled, np.array(p.power_fractions[: p.pstates]), fits)
+    if site is not None and site.power is not None and demands is not None:
+        types = _with_powers(types, least_w(site, demands)[demands.of_job])
     fits = np.diff(types.first) > 0
     if not fits.all():
         largest, n = int(jobs.cores[~fits].max()), int((~fits).sum())
@@ -295,6 +298,16 @@ def _types(ruled: RuledJobs, fractions: Floats, may_start: Bools) -> JobTypes:
         power_w[job, cluster] * fractions[pstate],
         _whole_s(jobs.requested_s[job] / pace),
     )
+
+
+def _with_powers(types: JobTypes, power_w: Floats) -> JobTypes:
+    """Types of jobs on a site that knows what its nodes draw; InputError where rules know of jobs as well."""
+    if np.isfinite(types.power_w).any():
+        found, allowed = "found powers of nodes, and rules that say what jobs draw", "one of them must be all there is"
+        raise InputError(
+            Problem("system.site", found, allowed, "leave the powers out of the site, or out of the rules")
+        )
+    return replace(types, power_w=power_w[types.of_option])
 
 
 def _whole_s(length_s: Floats) -> Floats:
