@@ -53,7 +53,8 @@ def with_power(draw: st.DrawFn, worlds: st.SearchStrategy[JobWorld]) -> JobWorld
     rows = st.lists(watts, min_size=len(site.resources), max_size=len(site.resources))
     idle_w = draw(st.lists(watts, min_size=site.n_groups, max_size=site.n_groups))
     alike = draw(st.booleans())
-    more_w = [draw(rows)] * site.n_groups if alike else draw(st.lists(rows, min_size=site.n_groups, max_size=site.n_groups))
+    n = 1 if alike else site.n_groups
+    more_w = draw(st.lists(rows, min_size=n, max_size=n)) * (site.n_groups // n)
     site = replace(site, power=NodePower(np.array(idle_w, float), np.array(more_w, float)))
     power_w = least_w(site, demands)[demands.of_job][types.of_option]
     return replace(world, site=site, types=replace(types, power_w=power_w))

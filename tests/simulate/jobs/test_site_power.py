@@ -11,18 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.check.jobs.allocation import check_jobs
-from joulewise.errors import InputError
-from joulewise.model.jobs import Fate, JobWorld
+from joulewise.model.jobs import JobWorld
 from joulewise.model.passes import Passes
-from joulewise.model.site import Demands, NodePower, Site, no_limits
-from joulewise.model.site_power import least_w
-from joulewise.model.supply import Supply
 from joulewise.policies.jobs.table import JOB_POLICIES
-from joulewise.simulate.jobs.measures import job_measures, used_energy_j
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Overrun, Scheduler
 from tests.simulate.jobs.test_site import NAMES, PASSES, stays, twin_of
-from tests.strategies.job_worlds import trace_world
 from tests.strategies.random_site_power import limited, with_power
 from tests.strategies.random_sites import crowded_worlds, site_worlds, waiting_worlds
 from tests.twins.jobs.site_power import PowerTwin

@@ -37,7 +37,7 @@ def stretches(allocation: JobAllocation) -> RunStretches:
 
 
 def job_draws(world: JobWorld, allocation: JobAllocation) -> Draws:
-    """One for each stretch of running; NaN without power figures. On a site with powers that is on top of idle nodes."""
+    """One for each stretch of running; NaN without power figures. A site's with powers is on top of idle nodes."""
     runs, site, demands = stretches(allocation), world.site, world.jobs.demands
     power_w = world.types.power_w[runs.option]
     if site is not None and site.power is not None and demands is not None and allocation.places is not None:

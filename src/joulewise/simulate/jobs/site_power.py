@@ -80,7 +80,7 @@ def _whole_mw(world: JobWorld, power_w: Floats) -> Counts:
 
 
 def _n_hours(world: JobWorld, scheduler: Scheduler) -> int:
-    """More hours than lie between the start of a job and the end that is planned for another; 0 for a cap that lasts."""
+    """More hours than are between the start of a job and the planned end of another; 0 for a cap that lasts."""
     cap_w, (planned_s, time_s) = world.supply.cap_w, seen_times(world, scheduler)
     if cap_w is None or cap_w.size == 1:
         return 0
