@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from joulewise.errors import Problem, raise_if_any
-from joulewise.model.arrays import Bools, Counts, Ints, freeze_fields
+from joulewise.model.arrays import Bools, Counts, Floats, Ints, freeze_fields
 from joulewise.model.failures import NO_FAILURES, NodeFailures
 from joulewise.model.hours import ALWAYS, Hours
 from joulewise.model.kept import FOR_ALL, NOTHING_KEPT, KeptNodes
@@ -22,6 +22,17 @@ ANY_NUMBER = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
+class NodePower:
+    """What a node of each group of a site draws without a job, and `more_w[g, r]` for each of resource r in use."""
+
+    idle_w: Floats
+    more_w: Floats
+
+    def __post_init__(self) -> None:
+        freeze_fields(self, {"idle_w": np.float64, "more_w": np.float64})
+
+
+@dataclass(frozen=True, eq=False)
 class Site:
     """Groups of identical nodes with what each node has, and the partitions through which jobs get them.
 
@@ -30,7 +41,8 @@ class Site:
     A partition that `gives_wholes` gives whole nodes, any other lets jobs share them. `licences` are counted for the
     whole site, `passes` are those of its Slurm, and some nodes may be `kept` for some jobs. With `tells_apart` no group
     is only counted. Jobs on a node that is in `failures` run again if the site `requeues`, or else end badly.
-    Partitions start jobs at their `hours`. Raises InputError with every problem found.
+    Partitions start jobs at their `hours`. Without `power` it is not known what nodes draw. Raises InputError with
+    every problem found.
     """
 
     resources: tuple[str, ...]
@@ -50,6 +62,7 @@ class Site:
     failures: NodeFailures = NO_FAILURES
     requeues: bool = True
     hours: Hours = ALWAYS
+    power: NodePower | None = None
 
     def __post_init__(self) -> None:
         ints = dict.fromkeys(("n_nodes", "capacity", "weight", "tier", "n_licences"), np.int64)
@@ -59,6 +72,11 @@ class Site:
     @property
     def n_groups(self) -> int:
         return len(self.groups)
+
+    @property
+    def idle_w(self) -> float:
+        """What all nodes together draw without a job; 0 where it is not known."""
+        return 0.0 if self.power is None else float(self.n_nodes @ self.power.idle_w)
 
     @property
     def is_counted(self) -> Bools:
@@ -219,6 +237,8 @@ def _site_problems(site: Site) -> Iterator[Problem]:
         if getattr(site, name).shape != shape:
             yield Problem(f"site.{name}", f"found the shape {getattr(site, name).shape}", f"must be {shape}")
             return
+    if site.power is not None:
+        yield from _power_problems(site.power, site)
     for name in ("resources", "groups", "partitions", "licences"):
         names = getattr(site, name)
         if len(set(names)) < len(names):
@@ -235,3 +255,12 @@ def _site_problems(site: Site) -> Iterator[Problem]:
         yield Problem("site.hours", "found partitions that there are not", "must be partitions of its own")
     for row in np.flatnonzero(~site.in_partition.any(axis=1)):
         yield Problem(f"site: partition {site.partitions[row]}", "found no nodes", "must have a group of nodes")
+
+
+def _power_problems(power: NodePower, site: Site) -> Iterator[Problem]:
+    for name, shape in {"idle_w": (site.n_groups,), "more_w": site.capacity.shape}.items():
+        values = getattr(power, name)
+        if values.shape != shape:
+            yield Problem(f"site.power.{name}", f"found the shape {values.shape}", f"must be {shape}")
+        elif not (np.isfinite(values) & (values >= 0)).all():
+            yield Problem(f"site.power.{name}", f"found {values.tolist()}", "must be 0 W or more, and finite")

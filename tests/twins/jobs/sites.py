@@ -14,6 +14,9 @@ from joulewise.model.conditions import Kind
 from joulewise.model.jobs import JobWorld
 from joulewise.model.passes import Passes
 from joulewise.model.site import ANY_NUMBER, Demands, Site
+from tests.twins.jobs.site_power import PowerTwin
+
+STARTED, NO_ROOM, PASSED_OVER = "started", "no room", "passed over"
 
 
 class Stay(NamedTuple):
@@ -47,6 +50,8 @@ class SiteTwin:
     passes: Passes | None = None
     priority: Callable[[int, float], float] | None = None
     worth: Callable[[int, float], float] | None = None
+    power: PowerTwin | None = None
+    now_s: float = -math.inf
     running: list[Stay] = field(default_factory=list)
     held: list[Stay] = field(default_factory=list)
     waiting: list[int] = field(default_factory=list)
@@ -199,6 +204,8 @@ class SiteTwin:
         whole_s = self.whole_s.setdefault(job, (self.time_s[job], self.planned_s[job]))
         self.cut.discard(job)
         self.running.remove(stay)
+        if self.power is not None:
+            self.power.stop(job, now_s)
         if self.site.requeues:
             self.lost.append((job, stay.start_s, now_s, stay.at))
             self.time_s[job], self.planned_s[job] = whole_s
@@ -398,7 +405,7 @@ class SiteTwin:
             if chosen is not None:
                 break
         self.running, self.lent = everybody, set()
-        if chosen is None:
+        if chosen is None or not self.may_draw(job, chosen, now_s):
             return False
         stopped = [stay for stay in mine[:n] if set(stay.at) & set(chosen)]
         grace_s = {stay.job: float(giving.grace_s[giving.of_job[stay.job]]) for stay in stopped}
@@ -457,6 +464,8 @@ class SiteTwin:
         """A job ends, or runs again if it gave way."""
         job, giving = stay.job, self.demands.giving
         self.running.remove(stay)
+        if self.power is not None:
+            self.power.stop(job, now_s)
         if job in self.cut and not giving.cancels[giving.of_job[job]]:
             self.lost.append((job, stay.start_s, now_s, stay.at))
             self.time_s[job], self.planned_s[job] = self.whole_s[job]
@@ -471,6 +480,8 @@ class SiteTwin:
 
     def enter(self, job: int, chosen: dict[tuple[int, int], int], now_s: float) -> None:
         """A job runs from now on at places."""
+        if self.power is not None:
+            self.power.draw(job, chosen, now_s)
         self.running.append(Stay(job, chosen, now_s, now_s + self.planned_s[job]))
         self.done[job] = self.running[-1]
         self.began_s.setdefault(job, now_s)
@@ -496,8 +507,11 @@ class SiteTwin:
                 continue
             if not self.may_run(parts, now_s):
                 continue
-            if self.start(parts, now_s) or (not others and self.makes_room(job, now_s)):
+            outcome = self.start(parts, now_s)
+            if outcome == STARTED or (outcome == NO_ROOM and not others and self.makes_room(job, now_s)):
                 self.waiting.remove(job)
+                continue
+            if outcome == PASSED_OVER:
                 continue
             if is_first or not self.backfills:
                 blocked |= {partition, *others}
@@ -522,27 +536,46 @@ class SiteTwin:
         may = True
         for part in parts:
             may &= self.has_licences(part) and self.is_within_limits(part) and self.may_still_start(part, now_s)
+            may &= self.power is None or self.power.may_draw(part, self.power.least_w(part), now_s)
             self.running.append(Stay(part, {}, 0.0, 0.0))
         self.running = before
         return may
 
-    def start(self, parts: list[int], now_s: float) -> bool:
+    def may_draw(self, job: int, at: dict[tuple[int, int], int], now_s: float) -> bool:
+        """Whether there is power and energy for a job that starts now at places."""
+        return self.power is None or self.power.may_draw(job, self.power.drawn_w(job, at), now_s)
+
+    def energy_j(self, job: int, start_s: float) -> float:
+        """What a job would use that starts then, of those that are looked at now."""
+        assert self.power is not None
+        at = self.choice(job, self.now_s, self.now_s, True) if start_s == self.now_s else None
+        at = self.choice(job, start_s, self.now_s, False) if at is None else at
+        return 0.0 if at is None else self.power.drawn_w(job, at) * self.planned_s[job]
+
+    def start(self, parts: list[int], now_s: float) -> str:
         """Let all parts start, each beside those before it in the first order in which all fit, or none."""
-        before = list(self.running)
+        before, drawings = list(self.running), [] if self.power is None else list(self.power.drawings)
         for order in orders_of(parts):
-            places = {}
+            places, lacks_power = {}, False
             for part in order:
                 chosen = self.choice(part, now_s, now_s, True)
-                if chosen is None:
+                lacks_power = chosen is not None and not self.may_draw(part, chosen, now_s)
+                if chosen is None or lacks_power:
                     break
                 self.running.append(Stay(part, chosen, now_s, now_s + self.planned_s[part]))
+                if self.power is not None:
+                    self.power.draw(part, chosen, now_s)
                 places[part] = chosen
             self.running = list(before)
+            if self.power is not None:
+                self.power.drawings = list(drawings)
+            if lacks_power:
+                return PASSED_OVER
             if len(places) == len(parts):
                 for part in parts:
                     self.enter(part, places[part], now_s)
-                return True
-        return False
+                return STARTED
+        return NO_ROOM
 
     def waits(self, job: int) -> bool:
         """Whether a job does not come when it arrives."""
@@ -587,6 +620,7 @@ class SiteTwin:
         """Repeatedly, the job of the highest tier that is worth most where it starts first: now, or held ahead."""
         self.held, left, tiers = [], set(self.waiting), self.site.tier
         left = {job for job in left if self.queue_of(job) not in self.down(now_s)}
+        self.now_s = now_s
         while left := {job for job in left if self.may_run([job], now_s)}:
             start_s = {
                 job: self.earliest(job, now_s)[0] if self.choice(job, now_s, now_s, True) is None else now_s
@@ -602,29 +636,35 @@ class SiteTwin:
                 ),
             )
             left.remove(job)
-            if self.start([job], now_s):
+            outcome = self.start([job], now_s)
+            if outcome == STARTED:
                 self.waiting.remove(job)
-            else:
+            elif outcome == NO_ROOM:
                 self.hold(job, now_s)
 
     def run(self) -> dict[int, Stay]:
         """Where and when each job starts."""
         fits, came = self.demands.can_start(self.site), set()
+        fits &= [self.power is None or not fits[job] or self.power.fits(job) for job in range(self.world.n_jobs)]
         self.coming = {job for job in range(self.world.n_jobs) if fits[job]}
         came_in_order = sorted(self.coming)
         pass_s, now_s = (math.inf, math.inf), -math.inf
         while (
-            self.coming or self.again or self.running or min(pass_s) < math.inf or (self.waiting and self.turns(now_s))
+            self.coming
+            or self.again
+            or self.running
+            or min(pass_s) < math.inf
+            or (self.waiting and (self.turns(now_s) or self.supply_instants(now_s)))
         ):
             ends = [stay.start_s + self.time_s[stay.job] for stay in self.running]
             if not self.is_anew:
                 comes_s = [*map(self.ready_of, self.coming), *self.again.values()]
-                news_s = min([*comes_s, *ends, *self.turns(now_s)], default=math.inf)
+                news_s = min([*comes_s, *ends, *self.turns(now_s), *self.supply_instants(now_s)], default=math.inf)
                 now_s = min(news_s, *pass_s)
             was_anew = self.is_anew
             has_news, self.is_anew = was_anew or news_s == now_s, False
             self.submit(job for job in came_in_order if self.world.jobs.work.arrival_s[job] < now_s)
-            if now_s == math.inf:
+            if now_s == math.inf or now_s > self.world.jobs.work.end_s:
                 break
             for stay, end_s in zip(list(self.running), ends, strict=True):
                 if end_s == now_s:
@@ -652,6 +692,10 @@ class SiteTwin:
             if not self.is_anew:
                 self.go_on(now_s)
         return self.done
+
+    def supply_instants(self, after_s: float) -> list[float]:
+        """When cap or budget may leave more for who waits."""
+        return self.power.instants(after_s) if self.power is not None and self.waiting else []
 
     def pass_twice(
         self, now_s: float, pass_s: tuple[float, float], passes: Passes, has_news: bool

@@ -83,7 +83,7 @@ def _can_run(case: JobCase) -> Bools:
     """Which jobs have an option that is within the highest power that is ever allowed."""
     world, types = case.world, case.world.types
     cap_w = math.inf if world.supply.cap_w is None else float(world.supply.cap_w.max())
-    least_w = float((world.clusters.n_nodes * case.idle_w).sum()) - types.nodes * case.idle_w[types.cluster]
+    least_w = case.all_idle_w - types.nodes * case.idle_w[types.cluster]
     fits = ~(world.supply.pue * types.power_w + least_w > cap_w)
     n_fit = np.concatenate(([0], np.cumsum(fits)))[types.first]
     return np.asarray(np.diff(n_fit)[world.jobs.work.task_type] > 0)

@@ -12,8 +12,10 @@ import numpy as np
 
 from joulewise.check.findings import findings
 from joulewise.check.jobs.failing import are_struck
+from joulewise.check.jobs.power import drawn_by_places, idle_site_w, is_by_place
 from joulewise.model.arrays import Bools, Codes, Counts, Floats, Ints
 from joulewise.model.jobs import Fate, JobAllocation, JobWorld
+from joulewise.model.site import LAST as THE_LAST
 
 CUT, LOST = -1, -2
 """How a stretch ended that did not complete its job: preempted, or by a failing node. Others have the job's fate."""
@@ -39,13 +41,17 @@ class SchedulerLike(Protocol):
 
 
 class JobStretches(NamedTuple):
-    """Stretches of running of one job by one option, in order of job and then start."""
+    """Stretches of running of one job by one option, in order of job and then start.
+
+    Those but the last of each job are pieces of the allocation, with their numbers there.
+    """
 
     job: Ints
     option: Ints
     start_s: Floats
     end_s: Floats
     fate: Codes
+    piece: Ints
 
     def only(self, rows: Bools | Counts) -> JobStretches:
         """These rows alone."""
@@ -72,6 +78,7 @@ class JobCase:
             (allocation.start_s[last], pieces.start_s),
             (allocation.end_s[last], pieces.end_s),
             (allocation.fate[last], np.where(pieces.is_lost, LOST, CUT)),
+            (np.full(last.size, THE_LAST), np.arange(pieces.job.size)),
         )
         joined: Any = (np.concatenate(column) for column in columns)
         rows = JobStretches(*joined)
@@ -114,7 +121,10 @@ class JobCase:
     @property
     def power_w(self) -> Floats:
         """What each stretch draws at the meter."""
-        return np.asarray(self.world.supply.pue * self.world.types.power_w[self.stretches.option])
+        rows, power_w = self.stretches, self.world.types.power_w[self.stretches.option]
+        if is_by_place(self.world) and self.allocation.places is not None:
+            power_w = drawn_by_places(self.world, self.allocation, rows.job, rows.piece)
+        return np.asarray(self.world.supply.pue * power_w)
 
     @property
     def idle_w(self) -> Floats:
@@ -123,6 +133,12 @@ class JobCase:
         if standby is None:
             return np.zeros(self.world.clusters.n_clusters)
         return np.asarray(self.world.supply.pue * standby.idle_w)
+
+    @property
+    def all_idle_w(self) -> float:
+        """What all nodes draw at the meter without a job."""
+        of_clusters_w = float((self.world.clusters.n_nodes * self.idle_w).sum())
+        return of_clusters_w + self.world.supply.pue * idle_site_w(self.world)
 
     @property
     def extra_w(self) -> Floats:

@@ -32,7 +32,7 @@ def _days_stay_within_budget(case: JobCase) -> Iterator[str]:
         return
     edges_s, numbers = _days(case)
     for day, (from_s, to_s), used_j in zip(numbers, pairwise(edges_s), _used_j(case, edges_s), strict=True):
-        idle_j = float((case.world.clusters.n_nodes * case.idle_w).sum()) * (to_s - from_s)
+        idle_j = case.all_idle_w * (to_s - from_s)
         budget_j = _share_j(case, day, before_j) * (to_s - from_s) / supply.day_s - idle_j
         if used_j > max(budget_j, 0.0) + RELATIVE_TOLERANCE * supply.budget_j:
             yield f"day {day}: energy over idle nodes: found {used_j!r} J; expected {budget_j!r} J or less"
@@ -90,7 +90,7 @@ def _power(case: JobCase) -> tuple[Floats, Floats, Floats]:
     for row, change in enumerate((np.ones(rows.job.size), extra_w)):
         np.add.at(changes[row], place.ravel(), np.concatenate((change, -change, np.zeros(hours_s.size))))
     n_running, extra = np.cumsum(changes, axis=1)
-    return at_s, n_running, extra + float((case.world.clusters.n_nodes * case.idle_w).sum())
+    return at_s, n_running, extra + case.all_idle_w
 
 
 LIMIT_RULES: tuple[JobRule, ...] = (_power_is_known, _days_stay_within_budget, _power_stays_below_the_cap)

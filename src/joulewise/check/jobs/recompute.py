@@ -8,8 +8,12 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean, median
 from typing import NamedTuple
 
+import numpy as np
+
+from joulewise.check.jobs.power import drawn_by_places, idle_site_w, is_by_place
 from joulewise.check.worth import utility_of
 from joulewise.model.jobs import Fate, JobAllocation, JobWorld
+from joulewise.model.site import LAST
 
 SHORTEST_S = 10.0
 _HAD_NODES = (Fate.RAN, Fate.KILLED, Fate.CANCELLED)
@@ -24,12 +28,13 @@ _COUNTED = {
 
 
 class _Stretch(NamedTuple):
-    """A job on nodes of one cluster from an instant to another; lost if nothing came of it."""
+    """A job on nodes of one cluster from an instant to another, drawing `power_w`; lost if nothing came of it."""
 
     option: int
     start_s: float
     end_s: float
     is_lost: bool
+    power_w: float
 
 
 class _JobStory(NamedTuple):
@@ -79,8 +84,10 @@ def recompute_jobs(world: JobWorld, allocation: JobAllocation) -> dict[str, floa
 
 def _jobs(world: JobWorld, allocation: JobAllocation) -> Iterator[_JobStory]:
     pieces = defaultdict[int, list[_Stretch]](list)
+    last_w, lost_w = _powers(world, allocation)
     names = ("job", "option", "start_s", "end_s", "is_lost")
-    for job, *rest in zip(*(getattr(allocation.pieces, name).tolist() for name in names), strict=True):
+    rows = zip(*(getattr(allocation.pieces, name).tolist() for name in names), lost_w, strict=True)
+    for job, *rest in rows:
         pieces[job].append(_Stretch(*rest))
     work, times_s = world.jobs.work, world.types.time_s.tolist()
     users = world.jobs.labels["user"].codes.tolist() if "user" in world.jobs.labels else [-1] * world.n_jobs
@@ -92,11 +99,11 @@ def _jobs(world: JobWorld, allocation: JobAllocation) -> Iterator[_JobStory]:
         allocation.start_s,
         allocation.end_s,
     )
-    rows = zip(range(world.n_jobs), users, *(column.tolist() for column in columns), strict=True)
-    for number, user, arrival_s, fate, ready_s, option, start_s, end_s in rows:
+    every = zip(range(world.n_jobs), users, last_w, *(column.tolist() for column in columns), strict=True)
+    for number, user, power_w, arrival_s, fate, ready_s, option, start_s, end_s in every:
         has_nodes = fate in _HAD_NODES
         own = sorted(pieces[number], key=lambda stretch: stretch.start_s)
-        own += [_Stretch(option, start_s, end_s, fate == Fate.CANCELLED)] if has_nodes else []
+        own += [_Stretch(option, start_s, end_s, fate == Fate.CANCELLED, power_w)] if has_nodes else []
         needs_s = times_s[option] if fate == Fate.RAN else end_s - start_s
         arrived = work.start_s <= arrival_s <= work.end_s
         yield _JobStory(number, Fate(fate), arrived, ready_s, needs_s, user, tuple(own))
@@ -194,8 +201,20 @@ def _energy(world: JobWorld, runs: Sequence[_Stretch], window: tuple[float, floa
     """The energy of all running in the window, at the meter, where nodes without a job draw nothing."""
     if world.clusters.standby is not None:
         return {}
-    power_w = world.types.power_w.tolist()
-    if any(math.isnan(watts) for watts in power_w):
+    if any(math.isnan(watts) for watts in world.types.power_w.tolist()):
         return {"energy_j": math.nan}
-    used_j = (power_w[run.option] * _inside_s(run.start_s, run.end_s, window) for run in runs)
+    used_j = [run.power_w * _inside_s(run.start_s, run.end_s, window) for run in runs]
+    used_j.append(idle_site_w(world) * (window[1] - window[0]))
     return {"energy_j": world.supply.pue * math.fsum(used_j)}
+
+
+def _powers(world: JobWorld, allocation: JobAllocation) -> tuple[list[float], list[float]]:
+    """What each job drew in its last stretch, and in each that was cut or lost; NaN where it had none."""
+    pieces, n = allocation.pieces, world.n_jobs
+    if is_by_place(world):
+        last = drawn_by_places(world, allocation, np.arange(n), np.full(n, LAST))
+        return last.tolist(), drawn_by_places(world, allocation, pieces.job, np.arange(pieces.job.size)).tolist()
+    power_w = world.types.power_w.tolist()
+    ran = allocation.used.tolist()
+    last_w = [power_w[option] if had else math.nan for option, had in zip(allocation.option.tolist(), ran, strict=True)]
+    return last_w, [power_w[option] for option in pieces.option.tolist()]

@@ -127,7 +127,8 @@ def _budgets_j(world: JobWorld, edges_s: Floats) -> Floats:
     """What runs may add in each period to the least standby energy of nodes that are up."""
     supply, outages, clusters = world.supply, world.outages, world.clusters
     standby_w = supply.pue * least_standby_w(clusters.standby, clusters.n_clusters)
-    spent_j = np.diff(edges_s) * float(clusters.n_nodes @ standby_w)
+    site_w = 0.0 if world.site is None else supply.pue * world.site.idle_w
+    spent_j = np.diff(edges_s) * (float(clusters.n_nodes @ standby_w) + site_w)
     down = zip(outages.cluster, outages.nodes, outages.start_s, outages.end_s, strict=True)
     for cluster, nodes, start_s, end_s in down:
         spent_j -= nodes * standby_w[cluster] * np.diff(np.clip(edges_s, start_s, end_s))

@@ -37,7 +37,7 @@ def job_limits(
     supply, work, options = world.supply, world.jobs.work, facts.options
     has_budget = math.isfinite(supply.budget_j)
     idle_w = np.zeros(facts.n_nodes.size) if world.clusters.standby is None else world.clusters.standby.idle_w
-    reserve_w = float(supply.pue * (facts.n_nodes @ idle_w))
+    reserve_w = float(supply.pue * (facts.n_nodes @ idle_w + _site_w(world)))
     cost_w = np.nan_to_num(options.power_w - supply.pue * idle_w[options.cluster] * options.nodes)
     cost_j = cost_w * options.planned_s
     per_resource = energy_filter == "per-resource"
@@ -68,6 +68,11 @@ def job_limits(
     )
 
 
+def _site_w(world: JobWorld) -> float:
+    """What the nodes of a site draw without a job."""
+    return 0.0 if world.site is None else world.site.idle_w
+
+
 def advice_to_end(world: JobWorld) -> str:
     """How to give a window without an end one: a day after the last arrival, say."""
     days = math.ceil(float(world.jobs.work.arrival_s[-1]) / _DAY_S) + 1
@@ -96,7 +101,10 @@ def _problems(world: JobWorld, energy_filter: str) -> Iterator[Problem]:
     if supply.is_limited and np.isnan(types.power_w).any():
         at = int(np.flatnonzero(np.isnan(types.power_w))[0])
         found = f"found no power for option {at} in a world with a budget or a power cap"
-        yield Problem("job types.power_w", found, "must be known for every option", "give powers, or rules for them")
+        advice = "give powers, or rules for them"
+        if world.site is not None:
+            advice = "give idle_power and core_power of [[nodes]] in the file of the site, or rules for jobs"
+        yield Problem("job types.power_w", found, "must be known for every option", advice)
     if math.isfinite(supply.budget_j) and not math.isfinite(world.jobs.work.end_s):
         found = "found a counted window without an end"
         allowed = "must end where a budget may keep jobs waiting without end"
@@ -104,8 +112,9 @@ def _problems(world: JobWorld, energy_filter: str) -> Iterator[Problem]:
     if energy_filter != "none" and not math.isfinite(supply.budget_j):
         found = f"found {energy_filter} without a budget"
         yield Problem("scheduler.energy_filter", found, "shares out a budget", "give supply.budget")
-    if supply.cap_w is not None and standby is not None:
-        idle_w = supply.pue * float(world.clusters.n_nodes @ standby.idle_w)
+    if supply.cap_w is not None:
+        of_clusters_w = 0.0 if standby is None else float(world.clusters.n_nodes @ standby.idle_w)
+        idle_w = supply.pue * (of_clusters_w + _site_w(world))
         if idle_w > supply.cap_w.min():
             found = f"found {supply.cap_w.min():g} W, but nodes without jobs alone draw {idle_w:g} W"
             yield Problem("supply.power_cap", found, "must be above what idle nodes draw")

@@ -29,6 +29,9 @@ def job_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
     except InputError as error:
         yield from error.problems
     yield from _policy_problems(world, scheduler)
+    yield from _window_problems(world, scheduler)
+    unkept = list(_unkept_plans(world, scheduler))
+    yield from unkept
     if world.site is not None:
         yield from site_misfits(world, scheduler)
         return
@@ -40,16 +43,10 @@ def job_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
         if name in SITE_WEIGHTS:
             found, allowed = "found it on clusters", "only the file of a site has partitions, QOS and what they count"
             yield Problem(f"scheduler.weights.{name}", found, allowed, "leave it out")
-    yield from _window_problems(world, scheduler)
     yield from _pin_problems(world, scheduler)
-    supply, outages = world.supply, world.outages
-    if scheduler.overrun == "unaware" and (supply.is_limited or outages.is_planned.any()):
-        found = "found 'unaware' in a world with limits of energy or power, or planned outages"
-        allowed = "these are kept by planned times, which must then hold"
-        yield Problem("scheduler.overrun", found, allowed, 'use "raise" or "kill"')
-    elif outlived(world, scheduler).any():
+    if not unkept and outlived(world, scheduler).any():
         yield from _outlived_problems(world, scheduler)
-    if scheduler.preempts and math.isfinite(supply.budget_j):
+    if scheduler.preempts and math.isfinite(world.supply.budget_j):
         found, allowed = "found a budget of energy", "suspended jobs use more than was granted to them"
         yield Problem("scheduler.preempts", found, allowed, "leave preempts out, or the budget")
     label = world.jobs.labels.get("queue")
@@ -104,6 +101,14 @@ def _policy_problems(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]
     if objective is not None and looks_at_energy(objective) and np.isnan(world.types.power_w).any():
         found = f"the policy {scheduler.policy.name} looks at energy, but there are options without power figures"
         yield Problem("scheduler.policy", found, advice="give powers, or rules for them")
+
+
+def _unkept_plans(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
+    """Plans that jobs may outlive where limits are kept by them."""
+    if scheduler.overrun == "unaware" and (world.supply.is_limited or world.outages.is_planned.any()):
+        found = "found 'unaware' in a world with limits of energy or power, or planned outages"
+        allowed = "these are kept by planned times, which must then hold"
+        yield Problem("scheduler.overrun", found, allowed, 'use "raise" or "kill"')
 
 
 def _window_problems(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:

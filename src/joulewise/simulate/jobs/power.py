@@ -10,6 +10,7 @@ import numpy as np
 
 from joulewise.model.arrays import Counts, Floats, Ints
 from joulewise.model.jobs import JobAllocation, JobWorld
+from joulewise.model.site_power import drawn_w
 from joulewise.simulate.power import Draws
 
 NOTHING = Draws(np.empty(0), np.empty(0), np.empty(0))
@@ -36,9 +37,12 @@ def stretches(allocation: JobAllocation) -> RunStretches:
 
 
 def job_draws(world: JobWorld, allocation: JobAllocation) -> Draws:
-    """One for each stretch of running; NaN without power figures."""
-    runs = stretches(allocation)
-    return Draws(runs.start_s, runs.end_s, world.supply.pue * world.types.power_w[runs.option])
+    """One for each stretch of running; NaN without power figures. A site's with powers is on top of idle nodes."""
+    runs, site, demands = stretches(allocation), world.site, world.jobs.demands
+    power_w = world.types.power_w[runs.option]
+    if site is not None and site.power is not None and demands is not None and allocation.places is not None:
+        power_w = drawn_w(site, demands, allocation.places, np.flatnonzero(allocation.used), allocation.pieces.job.size)
+    return Draws(runs.start_s, runs.end_s, world.supply.pue * power_w)
 
 
 def has_power(world: JobWorld) -> bool:
@@ -47,12 +51,15 @@ def has_power(world: JobWorld) -> bool:
 
 
 def node_draws(world: JobWorld, allocation: JobAllocation) -> Draws:
-    """What nodes draw while they run nothing and are not out; all are idle at 0 s.
+    """What nodes draw while they run nothing and are not out; all are idle at 0 s. Of a site that is what they draw
+    without jobs, all the time.
 
     Nodes of a cluster are alike: those that were freed last are given first, so that the others sleep longest. A node
     that sleeps boots so that it is ready at the start of its next job, which waits for nothing.
     """
     standby = world.clusters.standby
+    if world.site is not None and world.site.power is not None:
+        return Draws(np.zeros(1), np.full(1, math.inf), np.array([world.supply.pue * world.site.idle_w]))
     if standby is None:
         return NOTHING
     gaps = [_gaps(world, allocation, cluster) for cluster in range(world.clusters.n_clusters)]

@@ -65,6 +65,7 @@ from joulewise.simulate.jobs.conditions import (
 from joulewise.simulate.jobs.ready import ready_times
 from joulewise.simulate.jobs.scheduler import Scheduler
 from joulewise.simulate.jobs.shares import cores_of, order_on, priorities_on, share_misfits, shares_of, standing_on
+from joulewise.simulate.jobs.site_power import never_fits, power_of, prices_places
 
 _run_site: Any = run_site
 _BEFORE_ALL_S = -1.0
@@ -141,12 +142,11 @@ def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
         yield Problem("scheduler.overrun", found, allowed, advice)
     yield from share_misfits(world, scheduler)
     yield from _pass_misfits(scheduler)
+    yield from _suspension_misfits(world)
     yield from condition_misfits(world, scheduler)
     if policy.rule == "greedy" and world.jobs.demands is not None and world.jobs.demands.giving.stops.any():
         found, allowed = f"found {policy.name!r}, and jobs that give way", "they do so to others by orders alone"
         yield Problem("scheduler.policy", found, allowed, 'use "multifactor", or take preempts from the [[qos]]')
-    if world.supply.is_limited:
-        yield Problem("supply", "found a limit of energy or power", kept)
     if world.outages.n_outages:
         advice = "those of a site are what it keeps for nobody, and its failures"
         yield Problem("system", "found outages or failures of clusters", kept, advice)
@@ -161,6 +161,19 @@ def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
         n_pieces = int(_most_pieces(_told_apart(world.site, demands, scheduler), demands).sum())
         if n_pieces > MOST_PIECES:
             yield Problem("workload", f"found jobs of {n_pieces:,} pieces", f"must be {MOST_PIECES:,} at most")
+
+
+def _suspension_misfits(world: JobWorld) -> Iterator[Problem]:
+    """Who stands still keeps its memory on its nodes, and goes on when it can, whatever power there is then."""
+    if world.site is None or world.jobs.demands is None or not world.jobs.demands.giving.suspends.any():
+        return
+    advice = 'use preemption = "requeue" or "cancel", or leave the other out'
+    if world.supply.is_limited:
+        found, allowed = "found a limit of energy or power, and jobs that are suspended", "they go on without asking"
+        yield Problem("supply", found, allowed, advice)
+    if world.site.failures.n_failures:
+        found, allowed = "found nodes that fail, and jobs that are suspended", "they would go on on nodes that are away"
+        yield Problem("system", found, allowed, advice)
 
 
 def _pass_misfits(scheduler: Scheduler) -> Iterator[Problem]:
@@ -221,6 +234,7 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
         ),
         conditions_of(world, scheduler, _fits(world)),
         _kept(site, demands, ground),
+        power_of(world, scheduler),
         np.full(n, np.nan),
     )  # fmt: skip
 
@@ -373,7 +387,8 @@ def _greed(world: JobWorld, scheduler: Scheduler) -> Greed:
     fits, option, energy_j = _fits(world), world.types.first[world.jobs.work.task_type], np.zeros(n)
     energy_j[fits] = (facts.options.power_w * planned_s)[option[fits]]
     return Greed(
-        objective is not None, objective is not None and objective.falls_with_time,
+        objective is not None,
+        objective is not None and objective.falls_with_time and not prices_places(world, scheduler),
         compiled_objective(objective or UTILITY), facts.tasks, facts.utilities, energy_j, empty_heap(n), _ints(n),
         np.empty(n), _zero(), _zero(), _zero(),
     )  # fmt: skip
@@ -403,7 +418,8 @@ def _coming(world: JobWorld, scheduler: Scheduler) -> Coming:
 
 
 def _fits(world: JobWorld) -> Bools:
-    return np.asarray(np.diff(world.types.first)[world.jobs.work.task_type] > 0)
+    """Which jobs fit somewhere, with what they draw."""
+    return np.asarray((np.diff(world.types.first)[world.jobs.work.task_type] > 0) & ~never_fits(world))
 
 
 def _ranked(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler) -> Ranked:

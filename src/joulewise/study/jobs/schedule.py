@@ -81,8 +81,8 @@ _OF_LOGS = (
 )
 _NO_RULES = (
     "A log tells nothing of utility and power. The study gives no rules for them, so waits and busy cores come first, "
-    "and energies are by the powers of rules that come with the package (`joulewise list rules`), not by those of the "
-    "machine."
+    "and energies are by the powers in the file of a site. Without these they are by the powers of rules that come "
+    "with the package (`joulewise list rules`), not by those of the machine."
 )
 _OF_RULES, _OF_WAITS = ("possible_percent", "utility_percent", "energy_j"), ("median_wait_s", "p95_wait_s")
 _TABLES = (_CAPS, "supply.tariff", "system.outages")

@@ -307,7 +307,8 @@ def _drawn_w(world: JobWorld) -> Floats:
 
     types, standby = world.types, world.clusters.standby
     idle_w = np.zeros(world.clusters.n_clusters) if standby is None else standby.idle_w
-    drawn_w = types.power_w + float(world.clusters.n_nodes @ idle_w) - types.nodes * idle_w[types.cluster]
+    site_w = 0.0 if world.site is None else world.site.idle_w
+    drawn_w = types.power_w + float(world.clusters.n_nodes @ idle_w) + site_w - types.nodes * idle_w[types.cluster]
     return np.asarray(world.supply.pue * drawn_w)
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from joulewise.model import Supply
     from joulewise.model.clusters import ClusterSystem, TypeTraits
     from joulewise.model.jobs import Jobs, JobWorld
+    from joulewise.model.site import Site
     from joulewise.worlds.clock import Clock
     from joulewise.worlds.jobs.traces import Trace
 
@@ -51,7 +52,7 @@ def build_scene(parts: WorldParts, made: Any, draw: Draw) -> Scene:
         lead_s = lead_of(read_hours(parts.supply.parameters, draw.folder, clock).values(), clock)
         jobs, clock = jobs.later(lead_s), clock.begun_before(lead_s)
     supply = build_supply(parts.supply, draw, clock)
-    raise_if_any(_limit_problems(supply, found))
+    raise_if_any(_limit_problems(supply, found, trace.site if trace else None))
     until_s = last_failure_s(jobs.work.end_s, float(jobs.work.arrival_s[-1]))
     asked, site = parts.system.parameters, trace.site if trace else None
     outages = NO_OUTAGES
@@ -62,7 +63,7 @@ def build_scene(parts: WorldParts, made: Any, draw: Draw) -> Scene:
     return Scene(JobWorld(found.clusters, found.types, jobs, supply, outages, site), found.traits, trace, clock)
 
 
-def _limit_problems(supply: Supply, system: ClusterSystem) -> Iterator[Problem]:
+def _limit_problems(supply: Supply, system: ClusterSystem, site: Site | None) -> Iterator[Problem]:
     """Limits that leave nothing to run any job with."""
     import numpy as np
 
@@ -70,7 +71,8 @@ def _limit_problems(supply: Supply, system: ClusterSystem) -> Iterator[Problem]:
     if not supply.is_limited or not types.n_options or np.isnan(types.power_w).any():
         return  # without powers nothing can be limited, which whoever schedules says
     idle_w = np.zeros(clusters.n_clusters) if clusters.standby is None else clusters.standby.idle_w
-    standing_w = supply.pue * float((clusters.n_nodes * idle_w).sum())
+    site_w = 0.0 if site is None else site.idle_w
+    standing_w = supply.pue * (float((clusters.n_nodes * idle_w).sum()) + site_w)
     extra_w = supply.pue * (types.power_w - types.nodes * idle_w[types.cluster])
     needed_j = float((extra_w * types.planned_s).min()) + standing_w * supply.day_s
     if supply.budget_j < needed_j:

@@ -11,7 +11,7 @@ from joulewise.errors import raise_if_any, unknown_name
 from joulewise.model import Segment, Shape, Tag, UtilityShapes
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.clusters import Clusters
-from joulewise.worlds.jobs.rules import Rule, default_rules
+from joulewise.worlds.jobs.rules import POWERS, Rule, default_rules
 from joulewise.worlds.jobs.trace_jobs import TraceFinding, TraceJobs
 from joulewise.worlds.utilities import PRIORITIES, URGENCIES, UtilityParameters, utility_shapes
 from joulewise.worlds.utility_tables import KINDS
@@ -54,6 +54,13 @@ class RuledJobs:
         idle = [rule.name for rule, holds in pairs if not holds.any() and rule not in default_rules()]
         reason = f"rules that hold for no job: {', '.join(idle)}"
         return [TraceFinding("idle rule", len(idle), reason, "they change nothing")] if idle else []
+
+    @property
+    def of_power(self) -> list[str]:
+        """The rules of the study that say what jobs draw."""
+        return [
+            rule.name for rule in self.rules if rule not in default_rules() and any(key in rule.given for key in POWERS)
+        ]
 
     def worth(self) -> Worth:
         """What each job is worth: the first rule that gives the most of it, its shape, and its hold."""

@@ -137,7 +137,9 @@ GIVEN: dict[str, RuleKey] = {
 }
 """What a rule may give; of all rules that hold for a job, the first that gives a thing counts."""
 
-OF_CLUSTERS = ("power_per_node", "power_per_core", "measured_power", "speed")
+POWERS = ("power_per_node", "power_per_core", "measured_power")
+"""Keys of rules that say what jobs draw."""
+OF_CLUSTERS = (*POWERS, "speed")
 """What may depend on the cluster."""
 
 

@@ -17,8 +17,9 @@ from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.clusters import Clusters, ClusterSystem, JobTypes
 from joulewise.model.jobs import Jobs
 from joulewise.model.site import Site
+from joulewise.model.site_power import least_w
 from joulewise.model.supply import DAY_S
-from joulewise.units import count
+from joulewise.units import count, noun
 from joulewise.worlds.clock import ZONES, Clock, zone_named
 from joulewise.worlds.jobs.logged_conditions import LoggedConditions
 from joulewise.worlds.jobs.logs import LogAbout
@@ -189,6 +190,8 @@ def load_trace(
         together = None if waits is None else waits.together
         fits = demands.can_start(site) if together is None else parts_that_fit(site, demands, together, findings)
     types = _types(ruled, np.array(p.power_fractions[: p.pstates]), fits)
+    if site is not None and site.power is not None and demands is not None:
+        types = _with_powers(types, least_w(site, demands)[demands.of_job], ruled)
     fits = np.diff(types.first) > 0
     if not fits.all():
         largest, n = int(jobs.cores[~fits].max()), int((~fits).sum())
@@ -314,6 +317,15 @@ def _types(ruled: RuledJobs, fractions: Floats, may_start: Bools) -> JobTypes:
         power_w[job, cluster] * fractions[pstate],
         _whole_s(jobs.requested_s[job] / pace),
     )
+
+
+def _with_powers(types: JobTypes, power_w: Floats, ruled: RuledJobs) -> JobTypes:
+    """Types of jobs on a site that knows what its nodes draw, which goes before the rules of the package."""
+    if named := ruled.of_power:
+        found = f"found powers of nodes, and what jobs draw in the {noun(len(named), 'rule')} {', '.join(named)}"
+        advice = "leave the powers out of the site, or out of the rules"
+        raise InputError(Problem("system.site", found, "one of them must say it", advice))
+    return replace(types, power_w=power_w[types.of_option])
 
 
 def _whole_s(length_s: Floats) -> Floats:

@@ -29,6 +29,7 @@ VALUES: Mapping[str, st.SearchStrategy[Any]] = {
     "number": st.integers(0, 10**9),
     "whole": st.integers(-(10**9), 10**9),
     "memory": st.integers(1, 10**9),
+    "power": st.floats(0, 1e9) | st.integers(0, 10**6).map(float),
     "time": st.floats(1e-3, 1e9) | st.integers(1, 10**8).map(float),
     "time from 0": st.floats(0, 1e9) | st.integers(0, 10**8).map(float),
     "instant": st.datetimes(datetime(1990, 1, 1), datetime(2090, 1, 1))
@@ -43,6 +44,8 @@ VALUES: Mapping[str, st.SearchStrategy[Any]] = {
     "state": st.sampled_from(["up", "down", "drain", "inactive"]),
     "preemption": st.sampled_from(["off", "requeue", "suspend", "cancel"]),
 }
+
+POWERS = ("idle_power_w", "core_power_w", "gpu_power_w")
 
 
 def test_every_kind_of_values_is_tried() -> None:
@@ -75,7 +78,8 @@ groups = st.lists(table(NodeGroup), min_size=1, max_size=3, unique_by=lambda gro
 def test_sites_that_are_written_are_read_again(
     nodes: list[NodeGroup], settings: dict[str, None], data: st.DataObject
 ) -> None:
-    nodes = [replace(group, gpus={"a100": 2}, other={"nvme": 1}) for group in nodes]
+    powers = data.draw(st.fixed_dictionaries(dict.fromkeys(POWERS, VALUES["power"])))
+    nodes = [replace(group, gpus={"a100": 2}, other={"nvme": 1}, **powers) for group in nodes]
     partitions = data.draw(st.lists(table(Partition), max_size=3, unique_by=lambda partition: partition.name))
     kept = [
         replace(
@@ -152,6 +156,10 @@ def test_a_site_of_all_sections(tmp_path: Path) -> None:
         ("4320", '"1 d"', "slurm.bf_window: found '1 d'; must be a whole number of 0 or more"),
         ("{nvme = 2}", "{cores = 2}", "other: found 'cores', which is what every site limits already"),
         ('name = "matlab"', 'name = "nvme"', "licence 'nvme', name: found 'nvme', which is another thing of nodes"),
+        ("weight = 20", 'weight = 20\nidle_power = "90 W"', "'cpu', idle_power: has no idle_power and no core_power"),
+        ("weight = 20", 'weight = 20\nidle_power = "90 W"', "'gpu', core_power: has no core_power and no gpu_power"),
+        ("cores = 128", 'cores = 128\ngpu_power = "90 W"', "found a power of GPUs, and nodes without one"),
+        ("cores = 128", "cores = 128\nidle_power = 90", 'a power of 0 or more with its unit, for example "250 W"'),
         ('name = "alder"', "", "name: is missing; must be a name in quotes"),
         ('name = "alder"', 'name = "alder"\nnode = 3', "node: found 'node'; must be one of name, nodes, partition"),
     ],

@@ -16,8 +16,9 @@ from joulewise.kernels.jobs.sites.greedy import next_best, open_looks
 from joulewise.kernels.jobs.sites.holders import is_allowed
 from joulewise.kernels.jobs.sites.hours import next_turn_s, turn_partitions
 from joulewise.kernels.jobs.sites.kept import kept_s, see_kept
-from joulewise.kernels.jobs.sites.layout import ANY_NUMBER, NOWHERE
+from joulewise.kernels.jobs.sites.layout import ANY_NUMBER, NO_ROOM, NOWHERE, PASSED_OVER, STARTED
 from joulewise.kernels.jobs.sites.parts import may_parts, start_parts
+from joulewise.kernels.jobs.sites.power import may_draw, next_supply_s
 from joulewise.kernels.jobs.sites.queue import queue_up, sort
 from joulewise.kernels.jobs.sites.running import begin_job, end_all, is_outlived, place_job
 from joulewise.kernels.jobs.sites.shares import see_shares
@@ -55,25 +56,27 @@ def _may_start(run, i, p, now_s):
 
 @shared
 def _start_if_it_fits(run, i, now_s):
-    """Let a waiting job start if it fits beside all that runs and is held ahead; whether it did."""
+    """Let a waiting job start if it fits beside all that runs and is held ahead; what became of it."""
     k, tried, planned_s = run.asks.of_job[i], run.tried, run.coming.planned_s[i]
     if run.conditions.part_of[i] != NOWHERE:
         return start_parts(run, run.conditions.part_of[i], now_s)
     if tried.after[k] == tried.n_ended[0]:
-        return False
+        return NO_ROOM
     if tried.at_look[k] == tried.look[0] and planned_s >= tried.planned_s[k]:
-        return False
+        return NO_ROOM
     if not could_fit(run, k):
         tried.after[k] = tried.n_ended[0]
-        return False
+        return NO_ROOM
     hold_due(run, now_s)
     if not fits_now(run, k, now_s, now_s + planned_s):
         tried.at_look[k] = tried.look[0]
         tried.planned_s[k] = planned_s
-        return False
+        return NO_ROOM
+    if not may_draw(run, i, now_s):
+        return PASSED_OVER
     place_job(run, i, now_s)
     begin_job(run, i, now_s)
-    return True
+    return STARTED
 
 
 @shared
@@ -86,13 +89,14 @@ def _look_through(run, fates, begin, n_most, backfills, now_s):
         p = run.asks.partition[run.asks.of_job[i]]
         n_looked += 1
         if n_looked <= n_most and (backfills or not _is_for_backfill(run, i)) and _may_start(run, i, p, now_s):
-            if _start_if_it_fits(run, i, now_s):
+            outcome = _start_if_it_fits(run, i, now_s)
+            if outcome == NO_ROOM and may_stop_others(run, fates.giving, i, now_s):
+                outcome = STARTED if starts_in_place_of_others(run, fates, i, now_s) else NO_ROOM
+            if outcome == STARTED:
                 continue
-            if may_stop_others(run, fates.giving, i, now_s) and starts_in_place_of_others(run, fates, i, now_s):
-                continue
-            if not backfills:
+            if outcome == NO_ROOM and not backfills:
                 _wait_for_first(run, i, p)
-            elif partitions.n_held[p] < run.rules.n_ahead:
+            elif outcome == NO_ROOM and partitions.n_held[p] < run.rules.n_ahead:
                 partitions.n_held[p] += 1
                 waiting.due[waiting.n_due[0]] = i
                 waiting.n_due[0] += 1
@@ -111,8 +115,9 @@ def _map_greedily(run, now_s):
         if is_allowed(run, i, now_s) and not run.partitions.is_blocked[run.asks.partition[run.asks.of_job[i]]]:
             until_s = now_s + run.coming.planned_s[i]
             if run.greed.looked_s[i] == now_s and fits_now(run, run.asks.of_job[i], now_s, until_s):
-                place_job(run, i, now_s)
-                begin_job(run, i, now_s)
+                if may_draw(run, i, now_s):
+                    place_job(run, i, now_s)
+                    begin_job(run, i, now_s)
             else:
                 hold(run, i, now_s)
         i = next_best(run, now_s)
@@ -189,7 +194,7 @@ def run_site(run, fates, priority, end_s):
         news_s = now_s
         if not is_new:
             news_s = min(next_s(run.ends), next_s(run.later), kept_s(run, run.kept.n_past[0]))
-            news_s = min(news_s, next_failure_s(fates.failing), next_turn_s(fates.hours))
+            news_s = min(news_s, next_failure_s(fates.failing), next_turn_s(fates.hours), next_supply_s(run, now_s))
             if n_arrived < coming.arrival_s.size:
                 news_s = min(news_s, coming.arrival_s[n_arrived])
             now_s = min(news_s, pass_s, full_s)
@@ -202,7 +207,7 @@ def run_site(run, fates, priority, end_s):
         if rules.by_shares and see_shares(run.ranked.shares, now_s):
             is_new |= sort(run, priority, run.ranked.shares.seen_s[0])
         is_new |= end_all(run, fates, now_s) or sorts_always or is_outlived(run, now_s)
-        is_new |= see_kept(run, now_s)
+        is_new |= see_kept(run, now_s) or run.power.is_limited
         is_new |= fail_nodes(run, fates, now_s)
         is_new |= turn_partitions(run, fates.hours, now_s)
         if refuses:

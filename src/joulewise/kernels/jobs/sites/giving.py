@@ -7,6 +7,7 @@ from joulewise.kernels.jobs.sites.ahead import hold_due, take_from_held
 from joulewise.kernels.jobs.sites.fitting import could_fit, fits_now, take_now
 from joulewise.kernels.jobs.sites.layout import NOWHERE
 from joulewise.kernels.jobs.sites.outlook import end_s, forget_planned, plan_end, planned_end_s
+from joulewise.kernels.jobs.sites.power import may_draw
 from joulewise.kernels.jobs.sites.running import begin_job, end_job, place_job
 from joulewise.kernels.jobs.sites.suspending import suspend
 from joulewise.kernels.jobs.sites.timed import push, take_out
@@ -140,11 +141,13 @@ def who_gives_way(run, giving, i, now_s):
 def starts_in_place_of_others(run, fates, i, now_s):
     """Let jobs give way to one that fits then, at once or when their grace is over; whether it starts now.
 
-    Who is suspended is so only when it starts.
+    Who is suspended is so only when it starts. They give way for nodes alone: there must be power for it beside theirs.
     """
     hold_due(run, now_s)
     giving, grace_s = fates.giving, 0.0
     n = who_gives_way(run, fates.giving, i, now_s)
+    if n > 0 and not may_draw(run, i, now_s):
+        n = 0
     for at in range(n):
         grace_s = max(grace_s, giving.grace_s[giving.of_job[giving.chosen[at]]])
     for at in range(n):

@@ -13,8 +13,9 @@ from joulewise.kernels.choice import utility_of
 from joulewise.kernels.heap import pop, push, replace_top, sift
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.jobs.sites.earliest import earliest
-from joulewise.kernels.jobs.sites.fitting import could_fit, fits_now
+from joulewise.kernels.jobs.sites.fitting import choose, could_fit, fits_now
 from joulewise.kernels.jobs.sites.layout import NOWHERE
+from joulewise.kernels.jobs.sites.power import MW_PER_W, drawn_mw
 
 
 @inlined
@@ -47,6 +48,19 @@ def _could_start(run, i, now_s):
         tried.at_look[k], tried.planned_s[k] = tried.look[0], planned_s
         return False
     return True
+
+
+@inlined
+def _look_at(run, i, now_s):
+    """When a job would start, and what it would use there if that matters."""
+    start_s = now_s
+    if not _could_start(run, i, now_s):
+        start_s = earliest(run, i, now_s, now_s)
+        if run.power.prices_places and start_s < np.inf:
+            choose(run, run.asks.of_job[i], run.choice.free)
+    if run.power.prices_places and start_s < np.inf:
+        run.greed.energy_j[i] = drawn_mw(run, i) / MW_PER_W * run.coming.planned_s[i]
+    return start_s
 
 
 @inlined
@@ -115,7 +129,7 @@ def next_best(run, now_s):
                 _look_anew(run)
             return i
         greed.looked[i] = greed.n_plans[0]
-        greed.looked_s[i] = now_s if _could_start(run, i, now_s) else earliest(run, i, now_s, now_s)
+        greed.looked_s[i] = _look_at(run, i, now_s)
         _note_worth(run, i, greed.looked_s[i])
         replace_top(heap, i)
     return NOWHERE

@@ -6,6 +6,7 @@ from joulewise.kernels.jit import inlined
 from joulewise.kernels.jobs.sites.fitting import has_licences
 from joulewise.kernels.jobs.sites.kept import may_still_start
 from joulewise.kernels.jobs.sites.layout import NOWHERE
+from joulewise.kernels.jobs.sites.power import could_draw
 
 
 @inlined
@@ -46,5 +47,7 @@ def is_within(run, limits, i):
 
 @inlined
 def is_allowed(run, i, now_s):
-    """Whether licences and limits are enough for a job now, and what is kept for it lasts for long enough."""
-    return has_licences(run, run.asks.of_job[i]) and is_within(run, run.limits, i) and may_still_start(run, i, now_s)
+    """Whether licences, limits and power are enough for a job now, and what is kept for it lasts for long enough."""
+    if not (has_licences(run, run.asks.of_job[i]) and is_within(run, run.limits, i)):
+        return False
+    return may_still_start(run, i, now_s) and could_draw(run, i, now_s)

@@ -8,11 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from joulewise.kernels.heap import Heap
+from joulewise.kernels.jobs.energy import JobLedger, JobLimits
 from joulewise.kernels.jobs.sites.shares import Shares
 from joulewise.kernels.layout import Tasks, Utilities
 from joulewise.kernels.records import record
 
 NOWHERE = -1
+NO_ROOM, STARTED, PASSED_OVER = 0, 1, 2
+"""What becomes of a job that is looked at: of one that is passed over nothing is held ahead."""
 ANY_NUMBER = 2**62
 """More than there are of anything."""
 
@@ -447,6 +450,31 @@ class SiteFates(NamedTuple):
 
 
 @record
+class Power(NamedTuple):
+    """What jobs draw on top of idle nodes, in whole milliwatts, and what cap and budget allow of it, if they do limit.
+
+    Job i draws `least_mw[i]` at least. Where it `is_by_place` what it draws, a piece of a class does
+    `of_piece_mw[k, g]`, anywhere else each job its least. One that runs draws `of_job_mw[i]`, planned until
+    `until_s[i]`, and all together `used_mw[0]`; at the beginning of later hours that is planned to be `ahead_mw`, a
+    ring, which is empty where the cap does not change. It is next higher than before `rise_h` hours after each hour, 0
+    for never. Of a greedy, `prices_places` says that what a job is worth depends on where it would run.
+    """
+
+    is_limited: bool
+    is_by_place: bool
+    prices_places: bool
+    limits: JobLimits
+    ledger: JobLedger
+    least_mw: NDArray[np.int64]
+    of_piece_mw: NDArray[np.int64]
+    of_job_mw: NDArray[np.int64]
+    until_s: NDArray[np.float64]
+    used_mw: NDArray[np.int64]
+    ahead_mw: NDArray[np.int64]
+    rise_h: NDArray[np.int64]
+
+
+@record
 class SiteRun(NamedTuple):
     """All that a run of a site works on."""
 
@@ -471,4 +499,5 @@ class SiteRun(NamedTuple):
     partitions: Partitions
     conditions: Conditions
     kept: Kept
+    power: Power
     start_s: NDArray[np.float64]

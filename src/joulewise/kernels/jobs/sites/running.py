@@ -10,6 +10,7 @@ from joulewise.kernels.jobs.sites.conditions import note_end, note_start
 from joulewise.kernels.jobs.sites.fitting import take_now
 from joulewise.kernels.jobs.sites.holders import count_for, count_now
 from joulewise.kernels.jobs.sites.outlook import end_s, forget_planned, plan_end, put, remove
+from joulewise.kernels.jobs.sites.power import draw, stop_drawing
 from joulewise.kernels.jobs.sites.shares import note_share
 from joulewise.kernels.jobs.sites.timed import next_s, pop, push
 
@@ -40,6 +41,7 @@ def place_job(run, i, now_s):
         take_from_held(run, k, choice.place[c], choice.n_pieces[c], now_s, until_s)
     run.pieces.n[i] = choice.n[0]
     run.start_s[i] = now_s
+    draw(run, i, now_s)
     _change_free(run, i, 1)
 
 
@@ -47,6 +49,7 @@ def place_job(run, i, now_s):
 def take_back(run, i, now_s):
     """A job that has just got its places gives them back, as if nothing had been."""
     k, until_s = run.asks.of_job[i], now_s + run.coming.planned_s[i]
+    stop_drawing(run, i, now_s)
     _change_free(run, i, -1)
     for p in range(run.pieces.first[i], run.pieces.first[i] + run.pieces.n[i]):
         take_from_held(run, k, run.pieces.place[p], -run.pieces.n_pieces[p], now_s, until_s)
@@ -79,6 +82,7 @@ def end_all(run, fates, now_s):
 @inlined
 def leave(run, i, now_s):
     """A job gives back what it has."""
+    stop_drawing(run, i, now_s)
     _change_free(run, i, -1)
     if run.rules.by_shares:
         note_share(run.ranked.shares, i, now_s, -1)

@@ -17,6 +17,7 @@ from joulewise.worlds.jobs.sites.site import (
     NODES,
     ROOT,
     Account,
+    NodeGroup,
     Partition,
     Qos,
     Reservation,
@@ -41,6 +42,7 @@ def inconsistencies(site: SiteTables, place: Place, broken: Mapping[str, Sequenc
         yield from _repeated(table, place)
     yield from _of_users(site, place)
     yield from _of_things(site, place)
+    yield from _of_powers(site.nodes, place)
     if not broken.get("partition"):
         yield from _of_default(site.partitions, place)
     n_nodes = {group.name: group.count for group in site.nodes}
@@ -95,6 +97,22 @@ def _of_things(site: SiteTables, place: Place) -> Iterator[Problem]:
         if owners.setdefault(name, what) != what:
             found = f"found {name!r}, which is {owners[name]} already"
             yield Problem(place(table, key), found, "things that are limited must have different names", "rename one")
+
+
+def _of_powers(groups: Sequence[NodeGroup], place: Place) -> Iterator[Problem]:
+    """Groups whose powers are not all known where some are."""
+    if not any((group.idle_power_w, group.core_power_w, group.gpu_power_w) != (None,) * 3 for group in groups):
+        return
+    for group in groups:
+        powers = {"idle_power": group.idle_power_w, "core_power": group.core_power_w}
+        powers |= {"gpu_power": group.gpu_power_w} if group.gpus else {}
+        missing = [key for key, power_w in powers.items() if power_w is None]
+        if missing:
+            found, allowed = f"has no {' and no '.join(missing)}", "powers must be known of all nodes, or of none"
+            yield Problem(place(group, missing[0]), found, allowed, "give it, or leave all powers out")
+        if group.gpu_power_w is not None and not group.gpus:
+            found, allowed = "found a power of GPUs, and nodes without one", "is for nodes with GPUs"
+            yield Problem(place(group, "gpu_power"), found, allowed, "leave it out, or give gpus")
 
 
 def _of_default(partitions: Sequence[Partition], place: Place) -> Iterator[Problem]:

@@ -10,7 +10,7 @@ import numpy as np
 from joulewise.model.arrays import Counts
 from joulewise.model.clusters import Clusters
 from joulewise.model.kept import NOTHING_KEPT, KeptNodes
-from joulewise.model.site import ANY_NUMBER, Site
+from joulewise.model.site import ANY_NUMBER, NodePower, Site
 from joulewise.worlds.clock import NO_CLOCK, Clock
 from joulewise.worlds.jobs.sites.passes import passes_of
 from joulewise.worlds.jobs.sites.site import (
@@ -57,7 +57,19 @@ def site_of(tables: SiteTables, clock: Clock = NO_CLOCK, kept: KeptNodes = NOTHI
         _counts([licence.count for licence in tables.licences]),
         passes_of(tables, clock),
         kept,
+        power=_power(groups, names),
         requeues=tables.slurm.get("jobrequeue") is not False,
+    )
+
+
+def _power(groups: tuple[NodeGroup, ...], names: tuple[str, ...]) -> NodePower | None:
+    """What nodes draw; None where it is not known."""
+    if any(group.idle_power_w is None for group in groups):
+        return None
+    rates = [{CORES: group.core_power_w or 0.0, GPUS: (group.gpu_power_w or 0.0) / OF_A_GPU} for group in groups]
+    return NodePower(
+        np.array([group.idle_power_w for group in groups]),
+        np.array([[rate.get(name, 0.0) for name in names] for rate in rates]),
     )
 
 

@@ -61,6 +61,15 @@ class NodeGroup:
     )
     features: tuple[str, ...] = field(default=(), metadata=_is("names", "what jobs may ask for by name"))
     weight: int = field(default=1, metadata=_is("number", "groups of a lower weight are taken first"))
+    idle_power_w: float | None = field(
+        default=None, metadata=_is("power", "what a node draws without a job; not known if left out")
+    )
+    core_power_w: float | None = field(
+        default=None, metadata=_is("power", "what it draws more for each processor that jobs have")
+    )
+    gpu_power_w: float | None = field(
+        default=None, metadata=_is("power", "what it draws more for each GPU that jobs have, of whatever kind")
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,7 +41,7 @@ _HEADING = re.compile(r"\s*\[\[?\s*([A-Za-z]+)\s*\]\]?\s*(?:#.*)?")
 
 def key_of(of: Field[Any]) -> str:
     """The key that a field is written under: its name without the unit, which the value carries."""
-    return of.name.removesuffix("_s").removesuffix("_mib")
+    return of.name.removesuffix("_s").removesuffix("_mib").removesuffix("_w")
 
 
 def read_site(name: str, folder: Path = Path()) -> SiteTables:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import MAXYEAR, MINYEAR, date, datetime
 from typing import Any, NamedTuple
 
-from joulewise.units import n_bytes, seconds
+from joulewise.units import n_bytes, seconds, watts
 from joulewise.worlds.jobs.sites.hours import window_of
 from joulewise.worlds.jobs.sites.site import CORES, MEMORY_MIB, NODES, PARTITION_STATES, PREEMPTIONS, SHARINGS, Instant
 from joulewise.worlds.parameters import is_not_negative, is_positive
@@ -112,6 +112,16 @@ def _memory(value: Any) -> int:
     if size_mib < 1:
         raise RefusedError('must be a size of 1 MiB or more with its unit, for example "512 GiB"')
     return int(size_mib)
+
+
+def _power(value: Any) -> float:
+    try:
+        power_w = watts(value) if isinstance(value, str) else -1.0
+    except ValueError:
+        power_w = -1.0
+    if not is_not_negative(power_w):
+        raise RefusedError('must be a power of 0 or more with its unit, for example "250 W"')
+    return power_w
 
 
 def _by_name(read_one: Callable[[str, Any], tuple[str, Any]], example: str) -> Callable[[Any], dict[str, Any]]:
@@ -232,6 +242,7 @@ KINDS: dict[str, Kind] = {
     "number": Kind("whole number of 0 or more", _whole(0), repr),
     "whole": Kind("whole number", _whole(None), repr),
     "memory": Kind("size", _memory, lambda value: text(size_text(value))),
+    "power": Kind("power", _power, lambda value: text(f"{value!r} W".replace(".0 W", " W"))),
     "time": Kind("duration", _time(from_0=False, advice=NO_JOB), _write_time),
     "time from 0": Kind("duration", _time(from_0=True), _write_time),
     "instant": Kind("date with time, or duration", _instant, _write_instant),
