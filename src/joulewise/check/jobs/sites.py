@@ -128,6 +128,8 @@ def _refused_are_those_beyond_a_limit(case: JobCase) -> Iterator[str]:
         for at in asked[(n_there > most) & ~is_refused[asked]][:1].tolist():
             when = float(allocation.ready_s[at])
             yield f"submissions of {name}: found more jobs at {when!r} s than the {most} that may wait and run"
+    if case.scheduler is not None and case.scheduler.dropping_threshold > 0:
+        return  # then jobs are dropped that no limit refuses
     wrong = np.flatnonzero(is_refused & ~is_due)
     yield from job_findings("fate of a job that no limit refuses", wrong, "DROPPED", "any other")
 
