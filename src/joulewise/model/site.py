@@ -170,7 +170,7 @@ class Demands:
 
     def can_start(self, site: Site) -> Bools:
         """Which jobs can start where nothing else runs."""
-        return np.asarray(self._fit(site)[self.of_job] & self.limits.allow(self.of_job))
+        return np.asarray(self.fit(site)[self.of_job] & self.limits.allow(self.of_job))
 
     @property
     def admitted(self) -> Limits:
@@ -182,7 +182,7 @@ class Demands:
         """Who gives way to whom."""
         return nobody_gives_way(self.of_job.size) if self.preemption is None else self.preemption
 
-    def _fit(self, site: Site) -> Bools:
+    def fit(self, site: Site) -> Bools:
         """Which classes fit where nothing else runs."""
         counted, n_nodes = site.is_counted, site.kept.nodes_for(self.kept_of, site.n_nodes)
         with np.errstate(divide="ignore"):

@@ -31,6 +31,7 @@ from tests.strategies.random_sites import (
     waiting_worlds,
 )
 from tests.twins.jobs.shares import SharesTwin
+from tests.twins.jobs.site_prices import PricedSiteTwin
 from tests.twins.jobs.sites import SiteTwin
 
 At: TypeAlias = dict[tuple[int, int], int]
@@ -57,7 +58,11 @@ def twin_of(world: JobWorld, scheduler: Scheduler) -> SiteTwin:
     ahead = ANY_NUMBER if is_for_all else scheduler.n_reservations
     if passes is not None and not scheduler.policy.backfills:
         passes = replace(passes, interval_s=math.inf)
-    twin = SiteTwin(world, plans_s, runs_s, ahead, scheduler.policy.backfills, passes)
+    kind = PricedSiteTwin if scheduler.policy.is_priced else SiteTwin
+    twin = kind(
+        world, plans_s, runs_s, ahead, scheduler.policy.backfills, passes, interval_s=scheduler.mapping_interval_s,
+        threshold=scheduler.dropping_threshold,
+    )  # fmt: skip
     is_over = killed(world, scheduler)
     twin.killed = {i for i in range(world.n_jobs) if fits[i] and is_over[world.types.first[i]]}
     cores = [float(world.types.nodes[world.types.first[i]]) if fits[i] else 0.0 for i in range(world.n_jobs)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import permutations
@@ -39,7 +40,9 @@ class SiteTwin:
 
     `ahead` is for how many jobs of each partition nodes are held; `priority` gives the key of a job at an instant, and
     `worth`, of those that go by that, what a job is worth that starts then. With
-    `passes` it goes through the waiting jobs as Slurm does, and places from `closed` groups are for others.
+    `passes` it goes through the waiting jobs as Slurm does, and places from `closed` groups are for others. A job runs
+    in its `only` group, if that is not None. With classes of size jobs go in turn, so many `per_cycle`. What waits is
+    looked at every `interval_s`, and jobs are dropped that would earn less than a `threshold`.
     """
 
     world: JobWorld
@@ -77,6 +80,11 @@ class SiteTwin:
     patient_s: dict[int, float] = field(default_factory=dict)
     is_anew: bool = False
     away: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
+    only: dict[int, int | None] = field(default_factory=dict)
+    size_class: list[int] | None = None
+    per_cycle: tuple[int, int, int] = (1, 4, 8)
+    interval_s: float = math.inf
+    threshold: float = 0.0
 
     @property
     def site(self) -> Site:
@@ -112,6 +120,8 @@ class SiteTwin:
 
     def gives(self, job: int, group: int) -> int:
         k = self.class_of(job)
+        if self.only.get(job) not in (None, group):
+            return 0
         may = (self.demands.need[k, group] <= self.site.capacity[group]).all()
         return int(self.demands.gives[k, group]) if may else 0
 
@@ -178,7 +188,7 @@ class SiteTwin:
         at_s = {float(at_s[k]) for at_s in (kept.start_s, kept.end_s) for k in of}
         return sorted(each for each in at_s | {back_s for _, back_s in self.away.values()} if each > after_s)
 
-    def turns(self, after_s: float) -> list[float]:
+    def site_changes(self, after_s: float) -> list[float]:
         """All that happens to the site after an instant, of which nobody need know."""
         at_s = [*self.site.failures.start_s.tolist(), *self.site.hours.at_s.tolist()]
         return self.kept_instants(after_s) + [each for each in at_s if each > after_s]
@@ -495,6 +505,7 @@ class SiteTwin:
         n_held: dict[int, int] = {}
         blocked = self.down(now_s)
         key = {job: self.priority(job, now_s) if self.priority else 0.0 for job in self.waiting}
+        key |= self.turns()
         tiers = self.site.tier
         order = sorted(
             self.waiting,
@@ -522,6 +533,18 @@ class SiteTwin:
             elif n_held.get(partition, 0) < self.ahead:
                 n_held[partition] = n_held.get(partition, 0) + 1
                 self.hold(job, now_s)
+
+    def turns(self) -> dict[int, float]:
+        """The turn of each waiting job in its queue, if jobs go in turn: it is of the jobs of its size before it."""
+        before: Counter[tuple[int, int]] = Counter()
+        turns = {}
+        for job in sorted(self.waiting, key=lambda job: (self.ready_s[job], job)):
+            if self.size_class is not None:
+                size = self.size_class[job]
+                mine = (self.queue_of(job), size)
+                turns[job] = -float(3 * (before[mine] // self.per_cycle[size]) + size)
+                before[mine] += 1
+        return turns
 
     def parts_of(self, job: int) -> list[int]:
         """All that start with a job, itself among them."""
@@ -618,6 +641,7 @@ class SiteTwin:
 
     def map_greedily(self, now_s: float, worth: Callable[[int, float], float]) -> None:
         """Repeatedly, the job of the highest tier that is worth most where it starts first: now, or held ahead."""
+        self.drop_hopeless(now_s)
         self.held, left, tiers = [], set(self.waiting), self.site.tier
         left = {job for job in left if self.queue_of(job) not in self.down(now_s)}
         self.now_s = now_s
@@ -642,6 +666,18 @@ class SiteTwin:
             elif outcome == NO_ROOM:
                 self.hold(job, now_s)
 
+    def drop_hopeless(self, now_s: float) -> None:
+        """Drop the jobs that would earn less than the threshold if they started now."""
+        work = self.world.jobs.work
+        hopeless = {job for job in self.waiting if work.utility(job, now_s + self.planned_s[job]) < self.threshold}
+        self.waiting = [job for job in self.waiting if job not in hopeless]
+        self.refused |= hopeless
+        self.admitted -= hopeless
+
+    def next_mapping_s(self, from_s: float) -> float:
+        """The first multiple of the interval from an instant on, if anybody waits."""
+        return math.ceil(from_s / self.interval_s) * self.interval_s if self.waiting else math.inf
+
     def run(self) -> dict[int, Stay]:
         """Where and when each job starts."""
         fits, came = self.demands.can_start(self.site), set()
@@ -654,12 +690,13 @@ class SiteTwin:
             or self.again
             or self.running
             or min(pass_s) < math.inf
-            or (self.waiting and (self.turns(now_s) or self.supply_instants(now_s)))
+            or (self.waiting and (self.site_changes(now_s) or self.supply_instants(now_s)))
         ):
             ends = [stay.start_s + self.time_s[stay.job] for stay in self.running]
             if not self.is_anew:
                 comes_s = [*map(self.ready_of, self.coming), *self.again.values()]
-                news_s = min([*comes_s, *ends, *self.turns(now_s), *self.supply_instants(now_s)], default=math.inf)
+                changes_s = [*self.site_changes(now_s), *self.supply_instants(now_s)]
+                news_s = min([*comes_s, *ends, *changes_s], default=math.inf)
                 now_s = min(news_s, *pass_s)
             was_anew = self.is_anew
             has_news, self.is_anew = was_anew or news_s == now_s, False
@@ -683,12 +720,18 @@ class SiteTwin:
                 if came >= set(self.parts_of(job)):
                     self.waiting.append(self.parts_of(job)[0])
                     self.ready_s[self.parts_of(job)[0]] = now_s
+            if self.interval_s < math.inf:
+                pass_s = (self.next_mapping_s(now_s), math.inf)
+                if pass_s[0] > now_s:
+                    continue
             if self.worth is not None:
                 self.map_greedily(now_s, self.worth)
             elif self.passes is None:
                 self.look_through(now_s)
             else:
                 pass_s = self.pass_twice(now_s, pass_s, self.passes, has_news)
+            if self.interval_s < math.inf and not self.is_anew:
+                pass_s = (self.next_mapping_s(now_s + self.interval_s / 2), math.inf)
             if not self.is_anew:
                 self.go_on(now_s)
         return self.done

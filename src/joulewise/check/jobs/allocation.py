@@ -247,12 +247,14 @@ def _last_event_s(case: JobCase) -> float:
 def _drops_were_hopeless(case: JobCase) -> Iterator[str]:
     """A dropped job would have earned less than the threshold, started in its fastest option at the last event.
 
-    The fastest is that by plans, which are all that a scheduler knows when it drops a job.
+    The fastest is that by plans, which are all that a scheduler knows when it drops a job. A site also refuses jobs,
+    but none whose holders may submit as many as they like.
     """
     assert case.scheduler is not None
     threshold, dropped = case.scheduler.dropping_threshold, case.ended(Fate.DROPPED)
-    if case.world.site is not None:
-        return  # it refuses jobs, and drops none
+    demands = case.world.jobs.demands
+    if case.world.site is not None and demands is not None:
+        dropped = dropped[(demands.admitted.holders[dropped] < 0).all(axis=1)]
     if threshold <= 0:
         yield from job_findings("fate", dropped, "DROPPED", "any other, because the dropping threshold is 0")
         return

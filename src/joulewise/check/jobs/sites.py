@@ -143,6 +143,8 @@ def _refused_are_those_beyond_a_limit(case: JobCase) -> Iterator[str]:
         for at in asked[(n_there > most) & ~is_refused[asked]][:1].tolist():
             when = float(come_s[at])
             yield f"submissions of {name}: found more jobs at {when!r} s than the {most} that may wait and run"
+    if case.scheduler is not None and case.scheduler.dropping_threshold > 0:
+        return  # then jobs are dropped that no limit refuses
     for parts in parts_of(case):
         is_due[parts] = is_due[parts].any()
     wrong = np.flatnonzero(is_refused & ~is_due)

@@ -221,7 +221,12 @@ def _size_class(options: JobOptions, thresholds: tuple[float, float]) -> Counts:
     """Large, medium or small by a type's mean core-seconds over its clusters, as a share of the highest."""
     types, n = _type_of(options), np.diff(options.first)
     mean: Floats = np.bincount(types, options.resources, n.size) / np.maximum(n, 1)
-    share = mean / max(mean.max(initial=0.0), np.finfo(np.float64).tiny)
+    return classes_of_size(mean, thresholds)
+
+
+def classes_of_size(resources: Floats, thresholds: tuple[float, float]) -> Counts:
+    """Large, medium or small by core-seconds as a share of the most."""
+    share = resources / max(resources.max(initial=0.0), np.finfo(np.float64).tiny)
     low, high = thresholds
     return np.where(share > high, LARGE, np.where(share < low, SMALL, MEDIUM)).astype(np.int64)
 

@@ -77,7 +77,7 @@ def simulate_jobs(world: JobWorld, scheduler: Scheduler, seed: int = 0, trial: i
     )
     raise_if_any(job_misfits(world, scheduler))
     if world.site is not None:
-        return JobOutcome(world, *run_on_site(world, scheduler))
+        return JobOutcome(world, *run_on_site(world, scheduler, seed, trial))
     if can_backfill_fast(world, scheduler):
         return JobOutcome(world, *backfill(world, scheduler))
     engine = JobEngine(world, scheduler, seed, trial)

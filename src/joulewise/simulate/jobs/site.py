@@ -40,6 +40,7 @@ from joulewise.kernels.jobs.sites.layout import (
     Tried,
     Waiting,
 )
+from joulewise.kernels.jobs.sites.prices import UNKNOWN, SitePrices
 from joulewise.model import site as model
 from joulewise.model.arrays import Bools, Counts
 from joulewise.model.conditions import NO_JOB
@@ -50,9 +51,9 @@ from joulewise.model.preemption import Preemption
 from joulewise.model.site import ANY_NUMBER, LAST, Demands, Places, Site
 from joulewise.policies.jobs.compile import compiled_objective, compiled_order
 from joulewise.policies.jobs.layout import job_facts
+from joulewise.policies.jobs.limits import advice_to_end
 from joulewise.policies.jobs.orders import BY_ARRIVAL, UTILITY
 from joulewise.policies.jobs.policy import ALL_JOBS, JobOrder
-from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.simulate.jobs import arrays as job_arrays
 from joulewise.simulate.jobs.conditions import (
     condition_misfits,
@@ -62,10 +63,12 @@ from joulewise.simulate.jobs.conditions import (
     largest_sum,
     later_of,
 )
+from joulewise.simulate.jobs.in_turn import turns_of
 from joulewise.simulate.jobs.ready import ready_times
 from joulewise.simulate.jobs.scheduler import Scheduler
 from joulewise.simulate.jobs.shares import cores_of, order_on, priorities_on, share_misfits, shares_of, standing_on
 from joulewise.simulate.jobs.site_power import never_fits, power_of, prices_places
+from joulewise.simulate.jobs.ways import Ways, only_ways, ways_at_random, ways_by_group
 
 _run_site: Any = run_site
 _BEFORE_ALL_S = -1.0
@@ -85,18 +88,22 @@ class Sited(NamedTuple):
     mapping_s: float
 
 
-def run_on_site(world: JobWorld, scheduler: Scheduler) -> Sited:
-    """Let a scheduler work through the jobs of a site, until its window ends or all are done."""
+def run_on_site(world: JobWorld, scheduler: Scheduler, seed: int = 0, trial: int = 0) -> Sited:
+    """Let a scheduler work through the jobs of a site, until its window ends or all are done.
+
+    `seed` and `trial` feed a policy that draws at random.
+    """
     assert world.site is not None
     assert world.jobs.demands is not None
-    demands = world.jobs.demands
-    world = replace(world, site=_told_apart(world.site, demands, scheduler))
-    assert world.site is not None
+    site = _told_apart(world.site, world.jobs.demands, scheduler)
+    ways = _ways(replace(world, site=site), scheduler, seed, trial)
+    demands = ways.demands
+    world = replace(world, site=site, jobs=replace(world.jobs, demands=demands))
     priority = compiled_order(_order(world, scheduler))
-    n_lost = world.n_jobs if demands.giving.stops.any() or world.site.failures.n_failures else 0
+    n_lost = world.n_jobs if demands.giving.stops.any() or site.failures.n_failures else 0
     while True:
-        state = _new_run(world, world.site, demands, scheduler)
-        fates = _fates(state, world.site, demands, n_lost)
+        state = _new_run(world, site, ways, scheduler)
+        fates = _fates(state, site, demands, n_lost)
         _run_site(state, fates, priority, _BEFORE_ALL_S)  # compiles, or loads what was compiled
         began = time.perf_counter()
         n_events = int(_run_site(state, fates, priority, world.jobs.work.end_s))
@@ -104,13 +111,25 @@ def run_on_site(world: JobWorld, scheduler: Scheduler) -> Sited:
         if not fates.lost.is_full[0]:
             break
         n_lost *= 2
-    return Sited(_allocation(world, world.site, state, fates, scheduler), n_events, mapping_s)
+    return Sited(_allocation(world, site, state, fates, scheduler), n_events, mapping_s)
 
 
 def _told_apart(site: Site, demands: Demands, scheduler: Scheduler) -> Site:
     """A site with no groups that are only counted where nodes are held, or shared by suspended jobs, one by one."""
     is_needed = scheduler.passes == "slurm" or bool(demands.giving.suspended.any())
     return replace(site, tells_apart=True) if is_needed else site
+
+
+def _ways(world: JobWorld, scheduler: Scheduler, seed: int, trial: int) -> Ways:
+    """In which ways jobs may run, by what a policy chooses between."""
+    site, demands = world.site, world.jobs.demands
+    assert site is not None
+    assert demands is not None
+    if scheduler.policy.is_priced:
+        return ways_by_group(site, demands)
+    if scheduler.policy.rule == "at-random":
+        return only_ways(ways_at_random(world, site, demands, seed, trial))
+    return only_ways(demands)
 
 
 def _order(world: JobWorld, scheduler: Scheduler) -> JobOrder:
@@ -120,13 +139,12 @@ def _order(world: JobWorld, scheduler: Scheduler) -> JobOrder:
 def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
     """Every reason for which a scheduler cannot work on a site."""
     policy, kept = scheduler.policy, "must be left out on a site whose nodes jobs share"
-    if policy.rule not in ("in-order", "greedy") or policy.is_priced:
-        names = ", ".join(name for name, row in JOB_POLICIES.items() if row.rule in ("in-order", "greedy"))
-        allowed = f"on a site jobs go in an order, or by what they are worth: {names.replace(', prices', '')}"
-        yield Problem("scheduler.policy", f"found {policy.name!r}", allowed)
+    if policy.rule == "assigned":
+        found = f"found {policy.name!r}, which decides by the state of clusters"
+        allowed = "the policies of the table, and orders and objectives of your own, work on a site"
+        yield Problem("scheduler.policy", found, allowed, "write it as priority(...) or value(...)")
+    yield from _worth_misfits(world, scheduler)
     switches = {
-        "mapping_interval": math.isfinite(scheduler.mapping_interval_s),
-        "dropping_threshold": scheduler.dropping_threshold > 0,
         "energy_filter": scheduler.energy_filter != "none",
         "preempts": scheduler.preempts,
         "nodes": scheduler.nodes != "counted",
@@ -142,7 +160,7 @@ def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
         yield Problem("scheduler.overrun", found, allowed, advice)
     yield from share_misfits(world, scheduler)
     yield from _pass_misfits(scheduler)
-    yield from _suspension_misfits(world)
+    yield from _suspension_misfits(world, scheduler)
     yield from condition_misfits(world, scheduler)
     if policy.rule == "greedy" and world.jobs.demands is not None and world.jobs.demands.giving.stops.any():
         found, allowed = f"found {policy.name!r}, and jobs that give way", "they do so to others by orders alone"
@@ -163,9 +181,9 @@ def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
             yield Problem("workload", f"found jobs of {n_pieces:,} pieces", f"must be {MOST_PIECES:,} at most")
 
 
-def _suspension_misfits(world: JobWorld) -> Iterator[Problem]:
+def _suspension_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
     """Who stands still keeps its memory on its nodes, and goes on when it can, whatever power there is then."""
-    if world.site is None or world.jobs.demands is None or not world.jobs.demands.giving.suspends.any():
+    if world.site is None or world.jobs.demands is None or not world.jobs.demands.giving.suspended.any():
         return
     advice = 'use preemption = "requeue" or "cancel", or leave the other out'
     if world.supply.is_limited:
@@ -174,18 +192,39 @@ def _suspension_misfits(world: JobWorld) -> Iterator[Problem]:
     if world.site.failures.n_failures:
         found, allowed = "found nodes that fail, and jobs that are suspended", "they would go on on nodes that are away"
         yield Problem("system", found, allowed, advice)
+    if math.isfinite(scheduler.mapping_interval_s):
+        found, allowed = "found it, and jobs that are suspended", "they go on as soon as they can"
+        yield Problem("scheduler.mapping_interval", found, allowed, advice)
+
+
+def _worth_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
+    """What only policies that know worth can go by, and windows without an end in which jobs might wait for ever."""
+    policy = scheduler.policy
+    if scheduler.dropping_threshold > 0 and policy.rule != "greedy":
+        found, allowed = f"found it with the policy {policy.name!r}", "on a site only those with an objective drop jobs"
+        yield Problem("scheduler.dropping_threshold", found, allowed, "leave it out, or use max-util")
+    if scheduler.dropping_threshold > 0 and scheduler.dropping_by != "task":
+        found, allowed = f"found {scheduler.dropping_by!r}", "jobs of a site run as long wherever they do"
+        yield Problem("scheduler.dropping_by", found, allowed, "leave it out")
+    if scheduler.passes == "slurm" and math.isfinite(scheduler.mapping_interval_s):
+        found, allowed = "found it with passes = 'slurm'", "these have intervals of their own"
+        yield Problem("scheduler.mapping_interval", found, allowed, "leave one of them out")
+    may_wait = policy.declines or math.isfinite(scheduler.mapping_interval_s)
+    if may_wait and not math.isfinite(world.jobs.work.end_s):
+        why = "must end where jobs that are declined, or looked at by the clock, may wait without end"
+        yield Problem("workload.end", "found a counted window without an end", why, advice_to_end(world))
 
 
 def _pass_misfits(scheduler: Scheduler) -> Iterator[Problem]:
     """Slurm goes by an order."""
-    if scheduler.passes == "slurm" and scheduler.policy.rule == "greedy":
+    if scheduler.passes == "slurm" and scheduler.policy.rule != "in-order":
         found, allowed = f"found 'slurm' with the policy {scheduler.policy.name!r}", "Slurm's jobs go in an order"
         yield Problem("scheduler.passes", found, allowed, 'leave it out, or use policy = "multifactor"')
 
 
-def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler) -> SiteRun:
+def _new_run(world: JobWorld, site: Site, ways: Ways, scheduler: Scheduler) -> SiteRun:
     """The site before anything has come."""
-    ground = _ground(site)
+    ground, demands = _ground(site), ways.demands
     n, n_places, n_resources = world.n_jobs, ground.group.size, ground.free.shape[1]
     most_pieces, n_ahead = _most_pieces(site, demands), _n_ahead(scheduler)
     n_queues = len(site.partitions) + len(site.kept.names)
@@ -200,7 +239,7 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
         _coming(world, scheduler),
         _ranked(world, site, demands, scheduler),
         _rules(site, scheduler, n_ahead),
-        _greed(world, scheduler),
+        _greed(world, site, ways, scheduler),
         _no_times(n),
         _no_times(n),
         later_of(world, _fits(world)),
@@ -241,12 +280,8 @@ def _new_run(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler
 
 def _ground(site: Site) -> Ground:
     """All nodes without a job: a counted group is one place that has its nodes in place of resources."""
-    counted = site.is_counted
-    n_places = np.where(counted, 1, site.n_nodes)
+    n_places, capacity = _n_places(site), _capacity(site)
     first = np.concatenate(([0], np.cumsum(n_places)))
-    capacity = site.capacity.copy()
-    capacity[counted] = 0
-    capacity[counted, 0] = site.n_nodes[counted]
     group = np.repeat(np.arange(site.n_groups), n_places)
     rank = np.unique(site.weight, return_inverse=True)[1].astype(np.int64)
     worth = _WHOLE // np.maximum(capacity, 1)
@@ -261,6 +296,19 @@ def _ground(site: Site) -> Ground:
         worth,
         site.n_licences.copy(),
     )
+
+
+def _n_places(site: Site) -> Counts:
+    """How many places each group has."""
+    return np.where(site.is_counted, 1, site.n_nodes)
+
+
+def _capacity(site: Site) -> Counts:
+    """What a place of each group has."""
+    counted, capacity = site.is_counted, site.capacity.copy()
+    capacity[counted] = 0
+    capacity[counted, 0] = site.n_nodes[counted]
+    return capacity
 
 
 def _giving(preemption: Preemption, n_classes: int, coming: Coming) -> Giving:
@@ -361,10 +409,9 @@ def _asks(site: Site, demands: Demands) -> Asks:
 
 def _most_pieces(site: Site, demands: Demands) -> Counts:
     """At how many places each job could run at most."""
-    n_places = np.where(site.is_counted, 1, site.n_nodes)
     may = demands.gives > 0
     places, needed = (
-        (may * n_places).sum(axis=1),
+        (may * _n_places(site)).sum(axis=1),
         np.where(may, -(-demands.units[:, None] // np.maximum(demands.gives, 1)), 0),
     )
     return np.asarray(np.minimum(places, needed.max(axis=1, initial=0))[demands.of_job])
@@ -377,10 +424,11 @@ def _rules(site: Site, scheduler: Scheduler, n_ahead: int) -> SiteRules:
     if not policy.backfills:
         passes = replace(passes, interval_s=math.inf)
     orders = (_is_by_arrival(scheduler), policy.is_weighted)
-    return SiteRules(n_ahead, policy.backfills, *orders, in_passes, **asdict(passes))
+    mapping_s = scheduler.mapping_interval_s
+    return SiteRules(n_ahead, policy.backfills, *orders, in_passes, **asdict(passes), mapping_s=mapping_s)
 
 
-def _greed(world: JobWorld, scheduler: Scheduler) -> Greed:
+def _greed(world: JobWorld, site: Site, ways: Ways, scheduler: Scheduler) -> Greed:
     """What a policy with an objective goes by; nothing of it is used where jobs go in an order."""
     objective, facts, n = scheduler.policy.objective, job_facts(world), world.n_jobs
     planned_s, _ = job_arrays.seen_times(world, scheduler)
@@ -389,8 +437,22 @@ def _greed(world: JobWorld, scheduler: Scheduler) -> Greed:
     return Greed(
         objective is not None,
         objective is not None and objective.falls_with_time and not prices_places(world, scheduler),
-        compiled_objective(objective or UTILITY), facts.tasks, facts.utilities, energy_j, empty_heap(n), _ints(n),
-        np.empty(n), _zero(), _zero(), _zero(),
+        scheduler.policy.declines,
+        scheduler.dropping_threshold, compiled_objective(objective or UTILITY), facts.tasks, facts.utilities, energy_j,
+        ways.demands.of_job.astype(np.int64), ways.first.copy(), ways.option.copy(),
+        _prices(site, ways.demands, is_used=scheduler.policy.is_priced), empty_heap(n), _ints(n), np.empty(n), _zero(),
+        _zero(), _zero(),
+    )  # fmt: skip
+
+
+def _prices(site: Site, demands: Demands, *, is_used: bool) -> SitePrices:
+    """Prices that are not known yet."""
+    whole = np.ravel(_capacity(site) * _n_places(site)[:, None])
+    n, n_classes, per_s = whole.size, demands.n_classes, np.where(whole > 0, UNKNOWN, 0.0)
+    return SitePrices(
+        is_used, per_s, per_s.copy(), whole,
+        np.zeros(n_classes), np.zeros(n_classes, np.int64), _zero(), np.full(1, -1.0), np.zeros(n), np.zeros(n),
+        np.zeros(site.n_groups, np.bool_), np.zeros(n), job_arrays.PRICE_GAINS,
     )  # fmt: skip
 
 
@@ -402,7 +464,8 @@ def _n_ahead(scheduler: Scheduler) -> int:
 
 
 def _is_by_arrival(scheduler: Scheduler) -> bool:
-    return scheduler.order is None or scheduler.order.priority is None
+    has_no_priority = scheduler.order is None or scheduler.order.priority is None
+    return has_no_priority and scheduler.policy.rule != "in-queues"
 
 
 def _coming(world: JobWorld, scheduler: Scheduler) -> Coming:
@@ -435,6 +498,7 @@ def _ranked(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler)
         resources,
         standing_on(world, priorities, scheduler),
         shares_of(priorities, scheduler),
+        turns_of(site, resources, scheduler),
     )
 
 

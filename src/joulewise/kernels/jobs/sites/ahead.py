@@ -9,7 +9,7 @@ from joulewise.kernels.jobs.sites.earliest import earliest
 from joulewise.kernels.jobs.sites.fitting import choose, take
 from joulewise.kernels.jobs.sites.kept import kept_s
 from joulewise.kernels.jobs.sites.layout import NOWHERE
-from joulewise.kernels.jobs.sites.turns import IN_ANY_ORDER, has_turned, put_in_order
+from joulewise.kernels.jobs.sites.permuting import IN_ANY_ORDER, has_turned, put_in_order
 
 
 @shared

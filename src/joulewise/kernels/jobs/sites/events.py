@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 
+from joulewise.kernels.events import event_at_or_after
 from joulewise.kernels.jit import inlined, kernel, shared
 from joulewise.kernels.jobs.sites.ahead import forget_held, hold, hold_due
 from joulewise.kernels.jobs.sites.conditions import comes_as
 from joulewise.kernels.jobs.sites.failing import fail_nodes, next_failure_s
 from joulewise.kernels.jobs.sites.fitting import could_fit, fits_now
 from joulewise.kernels.jobs.sites.giving import may_stop_others, starts_in_place_of_others
-from joulewise.kernels.jobs.sites.greedy import next_best, open_looks
+from joulewise.kernels.jobs.sites.greedy import close_looks, drop_hopeless, next_best, open_looks
 from joulewise.kernels.jobs.sites.holders import is_allowed
 from joulewise.kernels.jobs.sites.hours import next_turn_s, turn_partitions
 from joulewise.kernels.jobs.sites.kept import kept_s, see_kept
@@ -106,10 +107,12 @@ def _look_through(run, fates, begin, n_most, backfills, now_s):
 
 
 @shared
-def _map_greedily(run, now_s):
+def _map_greedily(run, fates, now_s):
     """Let the jobs start, or have places held for them, that are worth most, one after another."""
     waiting, keep = run.waiting, 0
-    open_looks(run)
+    if run.greed.threshold > 0.0:
+        drop_hopeless(run, fates, now_s)
+    open_looks(run, now_s)
     i = next_best(run, now_s)
     while i != NOWHERE:
         if is_allowed(run, i, now_s) and not run.partitions.is_blocked[run.asks.partition[run.asks.of_job[i]]]:
@@ -126,6 +129,7 @@ def _map_greedily(run, now_s):
             waiting.job[keep] = waiting.job[at]
             keep += 1
     waiting.n[0] = keep
+    close_looks(run, now_s)
 
 
 @inlined
@@ -175,6 +179,13 @@ def _pass_twice(run, fates, pass_s, full_s, has_news, now_s):
     return next_s, _next_pass_s(full_s, rules.full_s, has_news, now_s)
 
 
+@inlined
+def _next_mapping_s(run, now_s):
+    """When what waits is looked at: now, at the next multiple of the interval, or not at all while nobody waits."""
+    interval_s = run.rules.mapping_s
+    return event_at_or_after(now_s, interval_s) * interval_s if run.waiting.n[0] > 0 else math.inf
+
+
 @kernel
 def run_site(run, fates, priority, end_s):
     """Let everything happen up to an instant; at how many instants somebody waited for a decision.
@@ -187,6 +198,7 @@ def run_site(run, fates, priority, end_s):
     n_arrived, n_submitted, n_events, pass_s, full_s = 0, 0, 0, math.inf, math.inf
     coming, rules = run.coming, run.rules
     gives_way, refuses = fates.giving.stops.size > 0, fates.admitted.most.size > 0
+    is_at_times = rules.mapping_s < math.inf
     now_s = -math.inf
     while True:
         is_new = fates.giving.is_anew[0]
@@ -219,8 +231,12 @@ def run_site(run, fates, priority, end_s):
             n_arrived += 1
         while next_s(run.later) == now_s:
             is_new |= _come(run, fates, priority, pop(run.later), now_s)
+        if is_at_times:
+            pass_s = _next_mapping_s(run, now_s)
+            if pass_s > now_s:
+                continue
         n_events += run.waiting.n[0] > 0
-        if is_new or rules.in_passes or gives_way or run.greed.is_used:
+        if is_new or rules.in_passes or gives_way or run.greed.is_used or is_at_times:
             begin = 0
             _begin_anew(run)
             if sorts_always:
@@ -228,8 +244,10 @@ def run_site(run, fates, priority, end_s):
         if rules.in_passes:
             pass_s, full_s = _pass_twice(run, fates, pass_s, full_s, news_s == now_s, now_s)
         elif run.greed.is_used:
-            _map_greedily(run, now_s)
+            _map_greedily(run, fates, now_s)
         else:
             _look_through(run, fates, begin, ANY_NUMBER, rules.backfills, now_s)
+        if is_at_times and not fates.giving.is_anew[0]:
+            pass_s = _next_mapping_s(run, np.nextafter(now_s, np.inf))
         if fates.giving.n_suspended[0] > 0 and not fates.giving.is_anew[0]:
             let_go_on(run, fates.giving, now_s)

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from joulewise.kernels.heap import Heap
 from joulewise.kernels.jobs.energy import JobLedger, JobLimits
+from joulewise.kernels.jobs.sites.prices import SitePrices
 from joulewise.kernels.jobs.sites.shares import Shares
+from joulewise.kernels.jobs.sites.turns import Turns
 from joulewise.kernels.layout import Tasks, Utilities
 from joulewise.kernels.records import record
 
@@ -87,7 +89,7 @@ class Coming(NamedTuple):
 
 @record
 class Ranked(NamedTuple):
-    """What priorities go by: nodes, their share of the site, core-seconds and standing of each job, and fair shares."""
+    """What orders go by: nodes, their share of the site, core-seconds and standing of each job, fair shares, turns."""
 
     tier: NDArray[np.int64]
     nodes: NDArray[np.float64]
@@ -95,6 +97,7 @@ class Ranked(NamedTuple):
     resources: NDArray[np.float64]
     standing: NDArray[np.float64]
     shares: Shares
+    turns: Turns
 
 
 @record
@@ -392,7 +395,8 @@ class SiteRules(NamedTuple):
     multiples of `full_s` all are. At those of `interval_s` the first `n_tested` are, and start beside what is held
     ahead: whole nodes, up to `window_s` ahead, from and until whole multiples of `resolution_s` by a clock that shows
     `clock_s` at instant 0. Priorities are seen anew at every instant or, `by_shares`, when fair shares are; a job that
-    comes has its own from then on.
+    comes has its own from then on. What waits is looked at when anything happens or, with a finite `mapping_s`, at
+    whole multiples of that.
     """
 
     n_ahead: int
@@ -407,12 +411,16 @@ class SiteRules(NamedTuple):
     n_first: int
     n_tested: int
     clock_s: float
+    mapping_s: float
 
 
 @record
 class Greed(NamedTuple):
-    """What the greedy works on, if it `is_used`; `value` is what a choice is worth.
+    """What the greedy works on, if it `is_used`; `value` is what a choice is worth, before it is paid for by `prices`.
 
+    A job of kind v, which for job i is `kind[i]`, may run as any of the classes of `option` from `first[v]` to
+    `first[v + 1]`. One that would earn less than the `threshold` is dropped, and where the greedy `declines`, one waits
+    that is worth nothing after paying.
     Of each job that it looks at in an event, `looked_s` is when it would start beside the `n_plans[0]` that were made
     when it was looked at, which is in `looked`. The heap has those of one tier, the next of which are from `next[0]` on
     in the order of the queue. `witness[0]` jobs of the queue cannot start any longer.
@@ -420,10 +428,16 @@ class Greed(NamedTuple):
 
     is_used: bool
     falls_with_time: bool
+    declines: bool
+    threshold: float
     value: Any
     tasks: Tasks
     utilities: Utilities
     energy_j: NDArray[np.float64]
+    kind: NDArray[np.int64]
+    first: NDArray[np.int64]
+    option: NDArray[np.int64]
+    prices: SitePrices
     heap: Heap
     looked: NDArray[np.int64]
     looked_s: NDArray[np.float64]

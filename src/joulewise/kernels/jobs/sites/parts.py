@@ -7,9 +7,9 @@ from joulewise.kernels.jobs.sites.ahead import hold_due
 from joulewise.kernels.jobs.sites.fitting import could_fit, fits_now
 from joulewise.kernels.jobs.sites.holders import count_now, is_allowed
 from joulewise.kernels.jobs.sites.layout import NO_ROOM, PASSED_OVER, STARTED
+from joulewise.kernels.jobs.sites.permuting import IN_ANY_ORDER, has_turned, put_in_order
 from joulewise.kernels.jobs.sites.power import may_draw
 from joulewise.kernels.jobs.sites.running import begin_job, place_job, take_back
-from joulewise.kernels.jobs.sites.turns import IN_ANY_ORDER, has_turned, put_in_order
 
 
 @shared

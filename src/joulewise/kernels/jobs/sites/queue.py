@@ -6,6 +6,7 @@ import numpy as np
 
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.jobs.sites.shares import factor_of
+from joulewise.kernels.jobs.sites.turns import has_turns, put_newcomers_last, take_turns
 
 
 @inlined
@@ -54,9 +55,21 @@ def sort(run, priority, now_s):
 
     Whether their order changes.
     """
-    waiting, has_changed = run.waiting, False
+    waiting = run.waiting
+    if has_turns(run):
+        put_newcomers_last(run, now_s)
+        _put_in_order(run)
+        take_turns(run)
+        return _put_in_order(run)
     for at in range(waiting.n[0]):
         waiting.key[waiting.job[at]] = _priority_of(run, priority, waiting.job[at], now_s)
+    return _put_in_order(run)
+
+
+@shared
+def _put_in_order(run):
+    """Put the waiting jobs in order by their keys; whether any changes its place."""
+    waiting, has_changed = run.waiting, False
     for at in range(1, waiting.n[0]):  # few change their places from one event to the next
         i, to = waiting.job[at], at
         while to > 0 and _comes_before(run, i, waiting.job[to - 1]):

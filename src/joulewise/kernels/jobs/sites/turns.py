@@ -1,33 +1,50 @@
-"""Orders in which the parts of a job are given their places, as one may take what only another can use."""
+"""Whose turn it is: jobs go from three queues by size, so many large ones, then medium, then small, and again."""
 
 from __future__ import annotations
 
-from joulewise.kernels.jit import inlined
+from typing import NamedTuple
 
-IN_ANY_ORDER = 5
-"""The last so many parts of a job are tried in all orders, the ones before them as they come."""
+import numpy as np
+from numpy.typing import NDArray
+
+from joulewise.kernels.jit import inlined, shared
+from joulewise.kernels.records import record
+
+
+@record
+class Turns(NamedTuple):
+    """Each job's class of size, and how many jobs of a class each turn takes; jobs have no turns without `per_cycle`.
+
+    `n_before` is room to count those of each queue of the site by their class.
+    """
+
+    size_class: NDArray[np.int64]
+    per_cycle: NDArray[np.int64]
+    n_before: NDArray[np.int64]
 
 
 @inlined
-def has_turned(part, at, end):
-    """Let the next larger of those behind it, which rise, come at a place; where there is none it goes last."""
-    i = part[at]
-    for other in range(at + 1, end):
-        if part[other] > i:
-            part[at], part[other] = part[other], i
-            return True
-    for other in range(at + 1, end):
-        part[other - 1] = part[other]
-    part[end - 1] = i
-    return False
+def has_turns(run):
+    """Whether jobs go in turn from queues by size."""
+    return run.ranked.turns.per_cycle.size > 0
 
 
-@inlined
-def put_in_order(part, begin, end):
-    """Let parts rise."""
-    for at in range(begin + 1, end):
-        i, before = part[at], at
-        while before > begin and part[before - 1] > i:
-            part[before] = part[before - 1]
-            before -= 1
-        part[before] = i
+@shared
+def put_newcomers_last(run, now_s):
+    """Jobs that are ready only now have no turn yet: they are behind those of their tier that wait."""
+    waiting = run.waiting
+    for at in range(waiting.n[0]):
+        if waiting.ready_s[waiting.job[at]] == now_s:
+            waiting.key[waiting.job[at]] = -np.inf
+
+
+@shared
+def take_turns(run):
+    """Give every waiting job its turn in its queue as key: jobs of one queue and size wait as they became ready."""
+    waiting, turns = run.waiting, run.ranked.turns
+    turns.n_before[:] = 0
+    for at in range(waiting.n[0]):
+        i = waiting.job[at]
+        p, size = run.asks.partition[run.asks.of_job[i]], turns.size_class[i]
+        waiting.key[i] = -(3 * (turns.n_before[p, size] // turns.per_cycle[size]) + size)
+        turns.n_before[p, size] += 1
