@@ -22,7 +22,14 @@ from joulewise.simulate.jobs.arrays import killed, seen_times
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Overrun, Scheduler
 from tests.strategies.job_worlds import trace_world
-from tests.strategies.random_sites import N_CORES, crowded_worlds, ranked_worlds, site_worlds, waiting_worlds
+from tests.strategies.random_sites import (
+    N_CORES,
+    crowded_worlds,
+    ranked_worlds,
+    site_worlds,
+    suspending_worlds,
+    waiting_worlds,
+)
 from tests.twins.jobs.shares import SharesTwin
 from tests.twins.jobs.sites import SiteTwin
 
@@ -90,6 +97,18 @@ def test_what_is_kept_for_some_jobs_is_that_of_the_plain_twin(
     assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], overrun=overrun, reservations_for=ahead))
 
 
+@pytest.mark.parametrize("overrun", ["raise", "unaware", "kill"])
+@given(
+    world=st.one_of(suspending_worlds(), suspending_worlds(keeps=True), waiting_worlds(suspending_worlds())),
+    name=st.sampled_from(NAMES),
+    ahead=st.sampled_from((None, 0, 2)),
+)
+def test_who_is_suspended_goes_on_as_in_the_plain_twin(
+    overrun: Overrun, world: JobWorld, name: str, ahead: int | None
+) -> None:
+    assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], overrun=overrun, reservations_for=ahead))
+
+
 @pytest.mark.parametrize("overrun", ["raise", "unaware"])
 @given(
     world=st.one_of(crowded_worlds(), crowded_worlds(keeps=True), waiting_worlds(crowded_worlds())),
@@ -152,7 +171,7 @@ PASSES = st.builds(
 @given(
     world=st.one_of(
         site_worlds(is_roomy=True), site_worlds(is_roomy=True, keeps=True), waiting_worlds(site_worlds(is_roomy=True)),
-        crowded_worlds(), site_worlds(),
+        crowded_worlds(), suspending_worlds(), site_worlds(),
     ), passes=PASSES,
     name=st.sampled_from(NAMES), unit_s=st.sampled_from((1, 7, 20)),
     ahead=st.sampled_from((None, 1)),
