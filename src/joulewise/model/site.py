@@ -61,6 +61,15 @@ class Site:
         is_needed = np.isin(np.arange(self.n_groups), self.kept.group) | self.tells_apart
         return np.asarray(~shares.any(axis=0) & ~is_needed)
 
+    @property
+    def is_given_up(self) -> Bools:
+        """Which resources of each group a job gives up that is suspended: processors, however counted, and what of a
+        resource is not counted there. The first resource is the processors.
+        """
+        first = self.resources[0] if self.resources else ""
+        processors = [name == first or name.startswith(f"{first} of ") for name in self.resources]
+        return np.asarray(np.array(processors, np.bool_) | (self.capacity == ANY_NUMBER))
+
 
 @dataclass(frozen=True, eq=False)
 class Limits:
