@@ -141,7 +141,7 @@ def preemptions(draw: st.DrawFn, n_jobs: int) -> Preemption:
     rows = st.lists(st.sampled_from((0, 0, 1)), min_size=n, max_size=n)
     likely = st.lists(st.sampled_from((True, True, False)), min_size=n, max_size=n)
     stops = np.tril(np.array([draw(likely) for _ in range(n)]), -1)
-    suspends = np.array(draw(rows), np.bool_) & draw(st.booleans())
+    suspends = np.array(draw(st.sampled_from(([0] * n, [1] * n, None))) or draw(rows), np.bool_)
     return Preemption(
         tuple(f"q{i}" for i in range(n)),
         np.array(draw(st.lists(st.sampled_from((n - 1, 0, 1, -1)), min_size=n_jobs, max_size=n_jobs))),
@@ -226,7 +226,7 @@ def crowded_worlds(draw: st.DrawFn, *, keeps: bool = False) -> JobWorld:
     """One partition of few nodes for which many jobs wait, some of which give way to others."""
     cores = draw(st.integers(2, 4))
     n_groups = draw(st.integers(1, 2))
-    memory = draw(st.integers(2, 6))
+    memory = draw(st.integers(3, 9))
     ones = np.ones(n_groups, np.int64)
     site = Site(
         ("cores", "memory"), tuple(f"g{i}" for i in range(n_groups)),
@@ -237,7 +237,7 @@ def crowded_worlds(draw: st.DrawFn, *, keeps: bool = False) -> JobWorld:
     )  # fmt: skip
     site = replace(site, kept=draw(kept_nodes(site))) if keeps else site
     n, n_classes = draw(st.integers(5, 14)), 3
-    need = np.array([(draw(st.integers(1, cores)), draw(st.integers(0, 2))) for _ in range(n_classes)])
+    need = np.array([(draw(st.integers(1, cores)), draw(st.sampled_from((0, 1, 1, 2)))) for _ in range(n_classes)])
     wholes = bool(site.gives_wholes[0])
     if wholes:
         site = replace(site, capacity=site.capacity * np.array([1, draw(st.integers(0, 1))]))
@@ -262,6 +262,24 @@ def crowded_worlds(draw: st.DrawFn, *, keeps: bool = False) -> JobWorld:
     after = np.array([draw(st.sampled_from((NO_JOB,) * 5 + (max(i - 1, NO_JOB),))) if i else NO_JOB for i in range(n)])
     jobs = Jobs(work_of(np.cumsum(gap).tolist()), Conditions.following(after), demands=asked)
     return JobWorld(clusters_of([N_CORES]), types_of(options), jobs, site=site)
+
+
+@st.composite
+def suspending_worlds(draw: st.DrawFn, *, keeps: bool = False) -> JobWorld:
+    """Crowded worlds to which higher kinds of jobs come later, and most that give way are suspended."""
+    world = draw(crowded_worlds(keeps=keeps))
+    demands, n = world.jobs.demands, world.n_jobs
+    assert demands is not None
+    suspends = np.array(draw(st.sampled_from(((1, 1, 1), (1, 1, 0), (1, 0, 1)))), np.bool_)
+    kinds = np.sort(draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
+    preemption = Preemption(
+        ("q0", "q1", "q2"), kinds, np.tril(np.ones((3, 3), np.bool_), -1), np.arange(3),
+        np.where(suspends, 0.0, draw(st.sampled_from((0.0, 2.0)))), ~suspends & draw(st.booleans()),
+        draw(st.sampled_from((0.0, 2.0))), suspends,
+    )  # fmt: skip
+    gaps_s = draw(st.lists(st.integers(1, 2), min_size=n, max_size=n))
+    work = replace(world.jobs.work, arrival_s=np.cumsum(gaps_s).astype(float))
+    return replace(world, jobs=replace(world.jobs, work=work, demands=replace(demands, preemption=preemption)))
 
 
 @st.composite
@@ -302,7 +320,7 @@ def priorities(draw: st.DrawFn, n_jobs: int) -> Priorities:
 @st.composite
 def ranked_worlds(draw: st.DrawFn) -> JobWorld:
     """Worlds of sites whose jobs have priorities, and on some give way to others."""
-    world = draw(st.one_of(site_worlds(overruns=True), crowded_worlds()))
+    world = draw(st.one_of(site_worlds(overruns=True), crowded_worlds(), suspending_worlds()))
     assert world.jobs.demands is not None
     demands = replace(world.jobs.demands, priorities=draw(priorities(world.n_jobs)))
     return replace(world, jobs=replace(world.jobs, demands=demands))

@@ -17,8 +17,8 @@ class Preemption:
 
     They are qualities of service, or partitions. Jobs of kind a may stop those of b where `stops[a, b]`, of lower
     `priority` first. These have `grace_s` more, and run again from their start or, where that `cancels`, not again;
-    where it `suspends` (None: nowhere) they keep all but the first resource of their nodes, and go on later. Nobody
-    gives way within `exempt_s` of its start.
+    where it `suspends` (None: nowhere) they keep all but the processors of their nodes, and go on later. Nobody gives
+    way within `exempt_s` of its start.
     """
 
     names: tuple[str, ...]

@@ -86,6 +86,15 @@ class Site:
         is_needed = np.isin(np.arange(self.n_groups), told_apart) | self.tells_apart
         return np.asarray(~shares.any(axis=0) & ~is_needed)
 
+    @property
+    def is_given_up(self) -> Bools:
+        """Which resources of each group a job gives up that is suspended: processors, however counted, and what of a
+        resource is not counted there. The first resource is the processors.
+        """
+        first = self.resources[0] if self.resources else ""
+        processors = [name == first or name.startswith(f"{first} of ") for name in self.resources]
+        return np.asarray(np.array(processors, np.bool_) | (self.capacity == ANY_NUMBER))
+
     def later(self, by_s: float) -> Site:
         """The same site, where all that has its time is so much later."""
         times = {name: getattr(self, name).later(by_s) for name in ("kept", "failures", "hours")}

@@ -75,6 +75,13 @@ def test_a_right_allocation_has_nothing_wrong() -> None:
     assert check_jobs(small_world(), allocated()) == []
 
 
+def test_a_run_may_tell_nodes_apart_that_need_only_be_counted() -> None:
+    told = (*RIGHT[:5], (4, WIDE, 0, 1), (4, WIDE, 1, 1), RIGHT[6])
+    assert check_jobs(small_world(), allocated(told)) == []
+    half = (*RIGHT[:5], (4, WIDE, 0, 1), (4, WIDE, -1, 1), RIGHT[6])
+    assert check_jobs(small_world(), allocated(half))[0].startswith("job 4: node of a piece: found -1")
+
+
 def other(at: int, row: Row) -> tuple[Row, ...]:
     """The right places with one piece otherwise."""
     return (*RIGHT[:at], row, *RIGHT[at + 1 :])
@@ -91,7 +98,7 @@ FAULTS: dict[str, tuple[tuple[Row, ...], str]] = {
     "no such group": (other(6, (5, 3, 0, 1)), "job 5: group of a piece: found 3"),
     "no such node": (other(6, (5, CPU, 2, 1)), "job 5: node of a piece: found 2"),
     "a node below 0": (other(6, (5, CPU, -1, 1)), "job 5: node of a piece: found -1"),
-    "a node of a counted group": (other(5, (4, WIDE, 0, 2)), "job 4: node of a piece: found 0"),
+    "a node of a counted group": (other(5, (4, WIDE, 0, 2)), "job 4: pieces on a node: found 2"),
     "a piece more": (other(6, (5, CPU, 0, 2)), "job 5: pieces on a node: found 2"),
     "a piece less": (other(0, (0, GPU, 0, 1)), "job 0: units: found 1"),
     "no pieces": (other(6, (5, CPU, 0, 0)), "job 5: pieces on a node: found 0"),
@@ -251,6 +258,62 @@ def test_a_job_that_is_cancelled_for_another_is_right_and_one_that_is_not_is_fou
     earlier = replace(cancelled, end_s=np.where(np.arange(6) == 0, 3.0, end_s))
     assert any("nobody waited that may stop it" in line for line in check_jobs(giving_world(cancels=True), earlier))
     assert any("end_s" in line for line in check_jobs(giving_world(), cancelled)), "its kind runs again"
+
+
+def suspending_world(n_gpus: int = 0) -> JobWorld:
+    """The world in which job 0 is suspended while job 5 has all processors of its node, and so many GPUs."""
+    world = giving_world()
+    demands = world.jobs.demands
+    assert demands is not None
+    assert demands.preemption is not None
+    need = demands.need.copy()
+    need[5] = [[2, n_gpus]] * 3
+    preemption = replace(demands.preemption, suspends=np.array([True, False]))
+    return replace(world, jobs=replace(world.jobs, demands=replace(demands, need=need, preemption=preemption)))
+
+
+def suspended(again_s: float = 14.0, end_s: float = 20.0, *, is_lost: bool = False, node: int = 0) -> JobAllocation:
+    """Job 0 is stopped at 4 s, when job 5 starts on its node, and goes on at an instant."""
+    found = stopped(4.0, again_s)
+    assert found.places is not None
+    rows = ((0, GPU, node, 2), *RIGHT[1:-1], (5, GPU, 0, 2), (0, GPU, 0, 2))
+    return replace(
+        found,
+        end_s=np.where(np.arange(6) == 0, end_s, found.end_s),
+        pieces=replace(found.pieces, is_lost=np.array([is_lost])),
+        places=replace(places_of(rows), stretch=found.places.stretch),
+    )
+
+
+def test_a_job_that_is_suspended_and_goes_on_is_right() -> None:
+    assert check_jobs(suspending_world(), suspended(), EASY) == []
+
+
+@pytest.mark.parametrize(
+    ("world", "allocation", "words"),
+    [
+        (suspending_world(), suspended(is_lost=True), "fate of a job that was stopped: found another"),
+        (giving_world(), suspended(), "fate of a job that was stopped: found another"),
+        (suspending_world(), suspended(13.0, 19.0), "node 0 of group gpu: found more cores in use at 13.0 s"),
+        (suspending_world(), suspended(15.0, 21.0), "start_s of a job that goes on: found 15.0"),
+        (suspending_world(), suspended(end_s=24.0), "work done by an interrupted job: found 1.4"),
+        (suspending_world(), suspended(node=1), "places of a job that goes on: found others"),
+        (suspending_world(1), suspended(), "node 0 of group gpu: found more gpus in use at 4.0 s"),
+    ],
+)
+def test_who_is_suspended_otherwise_is_found(world: JobWorld, allocation: JobAllocation, words: str) -> None:
+    found = check_jobs(world, allocation, EASY)
+    assert any(words in line for line in found), found
+
+
+def test_a_suspended_job_that_is_killed_had_all_of_its_limit() -> None:
+    world = suspending_world()
+    types = replace(world.types, time_s=np.where(np.arange(6) == 0, 12.0, world.types.time_s))
+    killing = replace(EASY, overrun="kill")
+    killed = replace(suspended(), fate=np.array([Fate.KILLED] + [Fate.RAN] * 5))
+    assert check_jobs(replace(world, types=types), killed, killing) == []
+    early = replace(killed, end_s=np.where(np.arange(6) == 0, 19.0, killed.end_s))
+    assert any("time of a job that was suspended" in line for line in check_jobs(replace(world, types=types), early))
 
 
 def test_places_are_told_on_a_site_and_nowhere_else() -> None:

@@ -28,6 +28,7 @@ from tests.strategies.random_sites import (
     failing_worlds,
     ranked_worlds,
     site_worlds,
+    suspending_worlds,
     waiting_worlds,
 )
 from tests.twins.jobs.shares import SharesTwin
@@ -101,6 +102,18 @@ def test_jobs_that_wait_start_as_in_the_plain_twin(
     ahead=st.sampled_from((None, 0, 2)),
 )
 def test_what_is_kept_for_some_jobs_is_that_of_the_plain_twin(
+    overrun: Overrun, world: JobWorld, name: str, ahead: int | None
+) -> None:
+    assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], overrun=overrun, reservations_for=ahead))
+
+
+@pytest.mark.parametrize("overrun", ["raise", "unaware", "kill"])
+@given(
+    world=st.one_of(suspending_worlds(), suspending_worlds(keeps=True), waiting_worlds(suspending_worlds())),
+    name=st.sampled_from(NAMES),
+    ahead=st.sampled_from((None, 0, 2)),
+)
+def test_who_is_suspended_goes_on_as_in_the_plain_twin(
     overrun: Overrun, world: JobWorld, name: str, ahead: int | None
 ) -> None:
     assert_is_that_of_the_twin(world, Scheduler(JOB_POLICIES[name], overrun=overrun, reservations_for=ahead))
@@ -186,7 +199,7 @@ PASSES = st.builds(
 @given(
     world=st.one_of(
         site_worlds(is_roomy=True), site_worlds(is_roomy=True, keeps=True), waiting_worlds(site_worlds(is_roomy=True)),
-        crowded_worlds(), failing_worlds(site_worlds(is_roomy=True)), site_worlds(),
+        crowded_worlds(), failing_worlds(site_worlds(is_roomy=True)), suspending_worlds(), site_worlds(),
     ), passes=PASSES,
     name=st.sampled_from(NAMES), unit_s=st.sampled_from((1, 7, 20)),
     ahead=st.sampled_from((None, 1)),

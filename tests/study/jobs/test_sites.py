@@ -401,3 +401,50 @@ def test_jobs_are_refused_give_way_and_have_reserved_nodes_and_all_that_holds(tm
     }
     assert (where["7"], where["6"]) == (1, 0)
     assert places["stretch"].drop_nulls().to_list() == [0]
+
+
+TIERS = """
+name = "elm"
+
+[[nodes]]
+name = "cpu"
+count = 2
+cores = 8
+
+[[partition]]
+name = "low"
+nodes = ["cpu"]
+sharing = "exclusive"
+default = true
+
+[[partition]]
+name = "high"
+nodes = ["cpu"]
+sharing = "exclusive"
+tier = 2
+
+[slurm]
+preempttype = "preempt/partition_prio"
+preemptmode = ["suspend", "gang"]
+"""
+WHO_IS_SUSPENDED = """JobID|Submit|ElapsedRaw|TimelimitRaw|AllocCPUS|AllocNodes|Partition|User|State
+1|1000|600|10|8|1|low|ann|COMPLETED
+2|1000|600|10|8|1|low|ann|COMPLETED
+3|1100|300|5|8|1|high|ben|COMPLETED
+4|1150|100|5|8|1|low|cas|COMPLETED
+"""
+
+
+@pytest.mark.parametrize("passes", ["", 'passes = "slurm"\n'])
+def test_jobs_of_lower_tiers_are_suspended_and_go_on(tmp_path: Path, passes: str) -> None:
+    (tmp_path / "site.toml").write_text(TIERS)
+    (tmp_path / "log.txt").write_text(WHO_IS_SUSPENDED)
+    study = STUDY.replace('policy = ["fcfs", "easy", "conservative"]', f'{passes}policy = "easy"')
+    results = run_study(parse_study(study, "study.toml", tmp_path), tmp_path / "out", 1)
+    assert results.failed.is_empty()
+    assert judged(tmp_path) == [()]
+    store, run = Store(tmp_path / "out"), results.runs["run"][0]
+    jobs = store.read_table(store.detail_file(JOBS, run))
+    told = {row["job_id"]: (row["start_s"], row["end_s"]) for row in jobs.iter_rows(named=True)}
+    assert told == {"1": (0, 600), "2": (400, 900), "3": (100, 400), "4": (600, 700)}
+    assert results.runs.select("runs_preempted", "runs_lost").row(0) == (1, 0)

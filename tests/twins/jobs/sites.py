@@ -133,7 +133,9 @@ class SiteTwin:
         for stay in stays:
             if place in stay.at:
                 need = self.need(stay.job, place[0])
-                need = [0, *need[1:]] if stay.job in self.lent else need
+                if stay.job in self.lent:
+                    given_up = self.site.is_given_up[place[0]]
+                    need = [0 if is_given else part for part, is_given in zip(need, given_up, strict=True)]
                 left = [have - stay.at[place] * part for have, part in zip(left, need, strict=True)]
         return left
 
@@ -462,7 +464,14 @@ class SiteTwin:
             still = set(self.suspended) - {job}
             stay = next(stay for stay in self.running if stay.job == job)
             everybody, self.running = self.running, [each for each in self.running if each.job not in still]
-            has_room = all(self.free(place, now_s, now_s, False)[0] >= 0 for place in stay.at)
+            given_up = self.site.is_given_up
+            has_room = all(
+                have >= 0 or not (is_given and part)
+                for place in stay.at
+                for have, is_given, part in zip(
+                    self.free(place, now_s, now_s, False), given_up[place[0]], self.need(job, place[0]), strict=True
+                )
+            )
             self.running = everybody
             if has_room:
                 self.suspended.remove(job)

@@ -69,7 +69,7 @@ def _jobs_have_what_they_ask(case: JobCase) -> Iterator[str]:
 def _nodes_have_what_they_give(case: JobCase) -> Iterator[str]:
     """At no instant is more of a resource in use on a node than it has, nor more nodes of a counted group.
 
-    Who is suspended has all but its processors in the meantime, which are the first resource.
+    Who is suspended has all but its processors in the meantime.
     """
     site, demands, places = _parts(case)
     rows = np.flatnonzero(_are_rows(case))
@@ -82,7 +82,8 @@ def _nodes_have_what_they_give(case: JobCase) -> Iterator[str]:
         is_whole = site.gives_wholes[demands.partition[demands.of_job[job]]]
         has = site.capacity[group, r]
         needs = np.where(is_whole, has, demands.need[demands.of_job[job], group, r]) * pieces
-        for at in _too_much(kept if r else times, place, np.where(counted[group], 0, needs), has):
+        used = _Times(times.start_s, np.where(site.is_given_up[group, r], times.end_s, kept.end_s))
+        for at in _too_much(used, place, np.where(counted[group], 0, needs), has):
             node = f"node {places.node[rows[at]]} of group {site.groups[group[at]]}"
             yield f"{node}: found more {name} in use at {times.start(at)} than the {has[at]} that it has"
     for at in _too_much(times, place, np.where(counted[group], pieces, 0), site.n_nodes[group]):

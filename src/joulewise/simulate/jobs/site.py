@@ -390,7 +390,7 @@ def _asks(site: Site, demands: Demands) -> Asks:
     need[:, counted] = 0
     need[:, counted, 0] = 1
     if demands.giving.suspended.any():
-        need = np.concatenate((need, np.where(np.arange(need.shape[2]) == 0, need, 0)))
+        need = np.concatenate((need, np.where(site.is_given_up, need, 0)))
     may = (demands.need <= site.capacity).all(axis=2)
     gives, most = np.where(may, demands.gives, 0), np.where(counted, ANY_NUMBER, demands.most[:, None])
     return Asks(

@@ -32,7 +32,7 @@ def _slurm_keys() -> list[Entry]:
         kind = KINDS[setting.kind]
         default = "" if setting.usual is None else kind.write(setting.usual)
         used = (
-            "where qualities of service preempt others"
+            "where jobs give way to others"
             if name in OF_PREEMPTION
             else "no"
             if setting.usual is None

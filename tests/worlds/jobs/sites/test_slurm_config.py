@@ -310,6 +310,13 @@ def test_who_may_not_use_a_partition(tmp_path: Path) -> None:
     assert "DenyAccounts of gpu: left out: AllowAccounts is what holds" in told(found, CHANGED)
 
 
+def test_nobody_gives_way_where_nothing_says_how(tmp_path: Path) -> None:
+    without = CENTRE.replace("PreemptType=preempt/partition_prio\n", "")
+    found = imported(tmp_path, without, QOS, ACCOUNTS, nodes=NODES, gres=GRES)
+    assert found.site.slurm["preempttype"] == "preempt/none"
+    assert any(row.startswith("PreemptType: preempt/none") for row in told(found, GUESSED))
+
+
 def test_accounts_of_which_parents_are_told_otherwise(tmp_path: Path) -> None:
     flat = "\n".join(line.replace("| ", "|").replace("| ", "|").replace("| ", "|") for line in ACCOUNTS.splitlines())
     found = imported(tmp_path, CENTRE, flat, nodes=NODES)

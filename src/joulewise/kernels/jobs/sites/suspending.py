@@ -66,18 +66,22 @@ def let_go_on(run, giving, now_s):
 @inlined
 def _are_processors_free(run, giving, j):
     """Whether nobody runs on the processors of a suspended job; others that are suspended do not."""
-    pieces = run.pieces
+    pieces, free = run.pieces, run.outlook.free
     for p in range(pieces.first[j], pieces.first[j] + pieces.n[j]):
         q = pieces.place[p]
-        left, row = run.ground.free[q, 0], pieces.at_place[q]
+        g, row = run.ground.group[q], pieces.at_place[q]
+        for r in range(free.size):
+            free[r] = run.ground.free[q, r]
         while row != NOWHERE:
             other = pieces.job[row]
             if other != j and giving.is_suspended[other]:
-                need = run.asks.need[run.asks.of_job[other], run.ground.group[q], 0]
-                left += need * pieces.n_pieces[row]
+                for r in range(free.size):
+                    given = run.asks.need[giving.n_classes + run.asks.of_job[other], g, r]
+                    free[r] += given * pieces.n_pieces[row]
             row = pieces.next[row]
-        if left < 0:
-            return False
+        for r in range(free.size):
+            if free[r] < 0 and run.asks.need[giving.n_classes + run.asks.of_job[j], g, r] > 0:
+                return False
     return True
 
 

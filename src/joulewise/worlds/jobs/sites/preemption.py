@@ -50,7 +50,7 @@ def preempttype_of(tables: SiteTables) -> str:
 
 
 def mode_of(tables: SiteTables, of: Qos | Partition) -> str:
-    """What becomes of jobs that give way: as their quality of service or partition says, or else as Slurm's settings."""
+    """What becomes of jobs that give way: as their quality of service or partition says, or else as `[slurm]` does."""
     if of.preemption is not None:
         return of.preemption
     said = tables.slurm.get("preemptmode", ())

@@ -67,10 +67,16 @@ IN_CONF: dict[str, SlurmSetting] = {
     "fairsharedampeningfactor": SlurmSetting(
         "number", "what divides the exponent of fair shares, without a fair tree", usual=1
     ),
-    "preempttype": SlurmSetting("name", "who gives way to whom: preempt/qos, preempt/partition_prio, preempt/none"),
-    "preemptmode": SlurmSetting("names", "what becomes of jobs that give way"),
+    "preempttype": SlurmSetting(
+        "name",
+        "who gives way: preempt/qos jobs of those that others preempt, preempt/partition_prio of lower tiers, "
+        "preempt/none nobody",
+    ),
+    "preemptmode": SlurmSetting(
+        "names", "what becomes of jobs that give way: requeue, suspend (and gang), cancel, off"
+    ),
     "preemptexempttime": SlurmSetting("time from 0", "for how long a job does not give way"),
-    "jobrequeue": SlurmSetting("flag", "whether jobs may be requeued"),
+    "jobrequeue": SlurmSetting("flag", "whether jobs may be requeued; those that may not are cancelled"),
     "enforcepartlimits": SlurmSetting("name", "whether jobs beyond limits of partitions are refused: ALL, ANY, NO"),
     "accountingstorageenforce": SlurmSetting("names", "which limits of accounts and qualities of service hold"),
     "overtimelimit": SlurmSetting("time from 0", "how long a job may go on beyond its limit"),
