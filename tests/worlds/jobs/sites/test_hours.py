@@ -65,7 +65,7 @@ def test_a_partition_that_drains_takes_no_jobs_but_starts_those_it_has() -> None
 
 
 def test_a_log_without_a_clock_or_without_its_zone_is_refused() -> None:
-    with pytest.raises(InputError, match="partition 'night', open: found hours, Mon-Fri 20:00-06:00, Sat-Sun, but the"):
+    with pytest.raises(InputError, match="partition 'night', open: found hours, Mon-Fri 20:00-06:00, Sat-Sun; the log"):
         calendar(clock=Clock(is_of_log=True))
     with pytest.raises(InputError, match="which zone"):
         calendar(clock=CLOCK._replace(zone=None))

@@ -67,7 +67,7 @@ def test_failures_at_random_are_of_all_nodes() -> None:
 
 def test_dates_are_held_against_the_clock_and_what_is_over_is_left_out(tmp_path: Path) -> None:
     rows = (
-        "group,nodes,start,end\ncpu,1,2026-03-01T07:00Z,2026-03-01T07:30Z\ncpu,1,2026-03-01T07:00Z,2026-03-01T09:00Z\n"
+        "group,nodes,start,end\ncpu,1,2026-03-01T07:00Z,2026-03-01T07:30Z\ncpu,1,2026-03-01T07:00Z,2026-03-01T09:00Z"
     )
     at_8 = Clock(1772352000.0, is_of_log=True)
     kept = site_with(tmp_path, rows, at_8).kept
@@ -79,3 +79,14 @@ def test_dates_are_held_against_the_clock_and_what_is_over_is_left_out(tmp_path:
 def test_groups_are_named_where_there_are_several(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no column 'group'"):
         site_with(tmp_path, "nodes,start_s,end_s\n1,5,9\n")
+
+
+def test_what_is_wrong_is_told_at_once(tmp_path: Path) -> None:
+    rows = "group,nodes,first_node,start_s,end_s\ncpux,1,0,0,72\nwide,4,,60,120\ncpu,3,2,90,20\nwide,1.5,-1,90,200\n"
+    with pytest.raises(InputError) as caught:
+        site_with(tmp_path, rows)
+    for words in (
+        "line 2, group: found 'cpux'", "line 3, nodes: found '4'", "line 4, first_node: found '2'",
+        "line 4, end_s: found '20'", "line 5, nodes: found '1.5'", "line 5, first_node: found '-1'",
+    ):  # fmt: skip
+        assert words in str(caught.value), words

@@ -88,6 +88,7 @@ def test_sites_that_are_written_are_read_again(
             min_nodes=0,
             default_time_s=None,
             billing={},
+            open=each.open if each.state == "up" and each.closed != "up" else (),
         )
         for number, each in enumerate(partitions)
     ]
