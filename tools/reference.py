@@ -41,6 +41,7 @@ from joulewise.worlds.facility.site_tables import CRAC_COLUMNS, NODE_COLUMNS, NO
 from joulewise.worlds.frames import InputColumn
 from joulewise.worlds.jobs.cluster_tables import CLUSTER_COLUMNS, JOB_TIME_COLUMNS
 from joulewise.worlds.jobs.node_outages import OUTAGE_COLUMNS
+from joulewise.worlds.jobs.sites.outages import SITE_OUTAGE_COLUMNS
 from joulewise.worlds.jobs.sites.site_file import SECTIONS, key_of
 from joulewise.worlds.jobs.sites.slurm_settings import SETTINGS, SlurmSetting
 from joulewise.worlds.jobs.sites.written import KINDS
@@ -67,7 +68,7 @@ TABLES: dict[str, tuple[InputColumn, ...]] = {
     "job_times": JOB_TIME_COLUMNS,
     "jobs": JOB_COLUMNS,
     "trace": TRACE_COLUMNS,
-    "outages": OUTAGE_COLUMNS,
+    "outages": (*OUTAGE_COLUMNS, *SITE_OUTAGE_COLUMNS),
     "node_list": NODE_COLUMNS,
     "node_type_list": NODE_TYPE_COLUMNS,
     "crac_list": CRAC_COLUMNS,

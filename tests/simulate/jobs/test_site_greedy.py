@@ -20,7 +20,7 @@ from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Overrun, Scheduler
 from tests.simulate.jobs.test_site import stays, twin_of
-from tests.strategies.random_sites import crowded_worlds, site_worlds, waiting_worlds
+from tests.strategies.random_sites import crowded_worlds, failing_worlds, site_worlds, waiting_worlds
 
 SHAPES = UtilityShapes.of([constant(), linear(40.0), step(15.0), step(60.0, "later")])
 
@@ -37,7 +37,7 @@ RISING = JobObjective(_longest_wait)
 @st.composite
 def worthy_worlds(draw: st.DrawFn) -> JobWorld:
     """Worlds of sites whose jobs have utility functions, and draw power."""
-    plain = site_worlds(overruns=True) | site_worlds(overruns=True, keeps=True)
+    plain = site_worlds(overruns=True) | site_worlds(overruns=True, keeps=True) | failing_worlds(site_worlds())
     world = draw(plain | waiting_worlds(plain, has_parts=False))
     n, work, types = world.n_jobs, world.jobs.work, world.types
     columns = draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 9)), min_size=n, max_size=n))

@@ -221,7 +221,6 @@ REFUSED = {
     "scheduler.dropping_threshold": ("[scheduler]", "[scheduler]\ndropping_threshold = 0.5"),
     "scheduler.energy_filter": ("[scheduler]", '[scheduler]\nenergy_filter = "per-task"'),
     "supply": ("[scheduler]", '[supply]\npower_cap = "1 MW"\n\n[scheduler]'),
-    "system": ("[workload]", 'mtbf = "5 min"\nmttr = "1 min"\n\n[workload]'),
 }
 
 
@@ -230,6 +229,37 @@ def test_what_is_not_modelled_on_a_site_is_refused(where: str, tmp_path: Path) -
     failed = run_sited(tmp_path, lambda text: text.replace(*REFUSED[where])).failed
     assert failed.height
     assert all(where in error for error in failed["error"])
+
+
+def test_nodes_of_a_site_fail_and_are_serviced_and_what_is_stored_holds(sited: Path, tmp_path: Path) -> None:
+    (tmp_path / "outages.csv").write_text(
+        "group,nodes,first_node,start_s,end_s,planned\ncpu,1,0,0,7200,true\ngpu,1,0,60,120,false\nwide,4,0,90,200,false\n"
+    )
+    more = 'outages = "outages.csv"\nmtbf = "30 min"\nmttr = "1 min"\n\n[workload]'
+    results = run_sited(tmp_path, lambda text: text.replace("[workload]", more))
+    assert results.failed.is_empty()
+    assert judged(tmp_path) == [()] * 3
+    assert results.runs["runs_lost"].to_list() == [5] * 3
+
+
+NIGHTLY = SITE.replace("default = true", 'default = true\nopen = ["Mon-Fri 18:00-08:00", "Sat-Sun"]')
+
+
+def test_partitions_start_jobs_at_their_hours(tmp_path: Path) -> None:
+    (tmp_path / "site.toml").write_text(NIGHTLY)
+    (tmp_path / "log.txt").write_text(
+        "JobID|Submit|ElapsedRaw|TimelimitRaw|AllocCPUS|AllocNodes|Partition|User|State\n"
+        "1|2026-03-03T07:50:00|1800|60|8|1|batch|ann|COMPLETED\n"
+        "2|2026-03-03T08:00:00|600|60|8|1|batch|ann|COMPLETED\n"
+        "3|2026-03-03T17:00:00|600|60|8|1|batch|ann|COMPLETED\n"
+    )
+    study = STUDY.replace('"log.txt"', '"log.txt"\ntimezone = "Europe/Berlin"')
+    results = run_study(parse_study(study, "study.toml", tmp_path), tmp_path / "out", 1)
+    assert results.failed.is_empty(), results.failed["error"].to_list()
+    assert judged(tmp_path) == [()] * 3
+    store, run = Store(tmp_path / "out"), results.runs["run"][0]
+    jobs = store.read_table(store.detail_file(JOBS, run))
+    assert jobs["start_s"].to_list() == [0, 36_600, 36_600], "the one that runs goes on, others wait until 18:00"
 
 
 SHARED = """

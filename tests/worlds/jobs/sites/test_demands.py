@@ -108,7 +108,7 @@ def test_without_known_nodes_there_is_a_piece_for_each_gpu() -> None:
 def test_whole_nodes_of_a_known_number() -> None:
     made = make((CPU, FAT), {"cores": 96, "nodes": 3}, partitions=wide())
     assert made.pieces() == (3, 1)
-    assert made.need("cpu") == {"cores": 32}
+    assert made.need("cpu") == {"cores": 64, "memory_mib": 256 * GIB}, "all that a node has"
     assert made.groups() == {"cpu": 1, "fat": 1}
 
 
@@ -116,7 +116,6 @@ def test_whole_nodes_until_there_are_processors_enough() -> None:
     made = make((CPU, FAT), {"cores": 100}, partitions=wide())
     assert made.pieces() == (100, 1)
     assert made.groups() == {"cpu": 64, "fat": 32}
-    assert made.need("cpu") == {"cores": 50}
 
 
 def test_whole_nodes_until_there_is_enough_of_everything() -> None:
@@ -131,7 +130,7 @@ def test_whole_nodes_that_others_share_take_all_that_the_nodes_have() -> None:
     partitions = (*wide(), Partition(name="batch", nodes=("cpu",), max_cores_per_node=16))
     made = make((CPU, FAT), {"cores": 2, "nodes": 1, "partition": "wide"}, partitions=partitions)
     assert made.need("cpu") == {"cores": 64, "memory_mib": 256 * GIB, "cores of batch": 16}
-    assert made.need("fat") == {"cores": 2}, "only counted"
+    assert made.need("fat") == {"cores": 32, "memory_mib": 1024 * GIB, "cores of batch": 16}, "also where nodes are only counted"
 
 
 def test_a_partition_may_have_a_part_of_each_node() -> None:

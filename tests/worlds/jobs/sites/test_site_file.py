@@ -41,6 +41,7 @@ VALUES: Mapping[str, st.SearchStrategy[Any]] = {
     "billing": st.dictionaries(st.sampled_from(["cores", "nodes", "gpus", "memory_mib", "a100"]), st.floats(-1e3, 1e3)),
     "amounts": st.dictionaries(st.sampled_from(["cores", "nodes", "gpus", "memory_mib"]), st.integers(1, 10**6)),
     "sharing": st.sampled_from(["shared", "exclusive"]),
+    "hours": st.lists(st.sampled_from(["Mon", "Sat-Mon", "Tue 8:00-9:30", "20:00-06:00"]), min_size=1).map(tuple),
     "state": st.sampled_from(["up", "down", "drain", "inactive"]),
     "preemption": st.sampled_from(["off", "requeue", "suspend", "cancel"]),
 }
@@ -93,6 +94,7 @@ def test_sites_that_are_written_are_read_again(
             min_nodes=0,
             default_time_s=None,
             billing={},
+            open=each.open if each.state == "up" and each.closed != "up" else (),
         )
         for number, each in enumerate(partitions)
     ]
