@@ -171,8 +171,11 @@ def run_site(run, fates, priority, end_s):
     now_s = -math.inf
     while True:
         is_new = fates.giving.is_anew[0]
-        n_arrived = pass_over(run, fates, n_arrived)
+        if refuses:
+            n_arrived = pass_over(run, fates, n_arrived)
         now_s = now_s if is_new else min(next_s(run.ends), next_s(run.later), pass_s, kept_s(run, run.kept.n_past[0]))
+        while n_arrived < coming.arrival_s.size and coming.waits[n_arrived]:
+            n_arrived += 1
         if n_arrived < coming.arrival_s.size and not is_new:
             now_s = min(now_s, coming.arrival_s[n_arrived])
         if refuses:
