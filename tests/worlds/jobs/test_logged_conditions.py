@@ -307,6 +307,7 @@ def test_on_clusters_jobs_wait_for_one_earlier_job_alone(tmp_path: Path) -> None
         ("sbatch -H --exclusive job.sh --dependency=afterok:1", {}),
         ("srun --dep=afterok:1 -n 4 prog --begin=now+60", {"dependency": "afterok:1"}),
         ("sbatch --dependency=afterok:1 --dependency=afterok:2 job.sh", {"dependency": "afterok:2"}),
+        ("sbatch --begin='now + 2 hours' job.sh", {"begin_s": 7200}),
         ("sbatch --job-name=ana's -dafterok:1 job.sh", {"dependency": "afterok:1"}),
     ],
 )

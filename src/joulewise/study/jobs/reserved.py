@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from joulewise.errors import Problem
 from joulewise.study.jobs.worlds import Scene
-from joulewise.units import noun
 
 if TYPE_CHECKING:
     from joulewise.worlds.jobs.trace_jobs import TraceFinding
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
 
 def reservations_outside(scene: Scene) -> Iterator[Problem]:
     """Reservations that change nothing, as no job of the log is there at their time."""
+    from joulewise.worlds.jobs.sites.ground import few
     from joulewise.worlds.jobs.sites.reservations import OF_BEFORE
 
     if scene.world.site is None or scene.trace is None:
@@ -22,11 +22,10 @@ def reservations_outside(scene: Scene) -> Iterator[Problem]:
     findings: tuple[TraceFinding, ...] = scene.trace.findings
     for finding in findings:
         if finding.key == OF_BEFORE:
-            yield Problem("system.site", f"found {finding.n:,} {finding.reason}", "they change nothing")
+            yield Problem("system.site", f"found {finding.reason}", "they change nothing")
     kept, last_s = scene.world.site.kept, float(scene.world.jobs.work.arrival_s[-1])
     late = [name for name, start_s in zip(kept.names, kept.start_s.tolist(), strict=True) if start_s > last_s]
     if late:
-        is_one, told = len(late) == 1, scene.clock.told(last_s)
-        found = f"found {noun(len(late), 'a reservation', 'reservations')} after the last job ({', '.join(late)})"
-        came = f"that is submitted {told}" if told else "of the log"
-        yield Problem("system.site", found, f"{came}: {'it changes' if is_one else 'they change'} little or nothing")
+        when = ", ".join(filter(None, ("the last job of the log", scene.clock.told(last_s))))
+        found = f"found reservations that begin after {when} ({few(late)})"
+        yield Problem("system.site", found, "they change little or nothing")
