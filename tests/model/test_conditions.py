@@ -57,6 +57,28 @@ def test_there_is_a_cycle_where_going_on_never_ends(rows: list[tuple[int, int]])
     assert all((job, on) in rows for round_ in found for job, on in pairwise(round_))
 
 
+@given(
+    st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=14),
+    st.lists(st.booleans(), min_size=8, max_size=8),
+    st.lists(st.sampled_from((-1, -1, 3, 5)), min_size=8, max_size=8),
+)
+def test_there_is_a_cycle_where_some_can_never_come(
+    rows: list[tuple[int, int]], is_any: list[bool], together: list[int]
+) -> None:
+    came: set[int] = set()
+    for _ in range(8):
+        ready = set()
+        for job in range(8):
+            met = [on in came for of, on in rows if of == job]
+            if not met or (any if is_any[job] else all)(met):
+                ready.add(job)
+        parts = {job: [job] if number < 0 else [k for k in range(8) if together[k] == number]
+                 for job, number in enumerate(together)}  # fmt: skip
+        came = {job for job in range(8) if set(parts[job]) <= ready}
+    asked = conditions(*rows, any_of=np.array(is_any), together=np.array(together))
+    assert bool(cycles_of(asked, 8)) == (len(came) < 8)
+
+
 @pytest.mark.parametrize(
     "asked",
     [

@@ -153,7 +153,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     assert "job 4: found 'afterok:4', which is a dependency on itself" in said[1]
     assert "job 5: found 'afterok:x'; must be like afterok:17" in said[2]
     assert "job 6: found both" in said[3]
-    assert "begin time of job 7 and 1 other: found one outside the log" in said[4]
+    assert "begin time of job 7 and 1 other: found 4 d after its submission, which is outside the log" in said[4]
     assert "found a cycle: 1 after 3 after 1; none would ever start" in said[5]
     assert all('dependencies = "ignore"' in text for text in said)
     with pytest.raises(InputError) as caught:
@@ -307,6 +307,7 @@ def test_on_clusters_jobs_wait_for_one_earlier_job_alone(tmp_path: Path) -> None
         ("sbatch -H --exclusive job.sh --dependency=afterok:1", {}),
         ("srun --dep=afterok:1 -n 4 prog --begin=now+60", {"dependency": "afterok:1"}),
         ("sbatch --dependency=afterok:1 --dependency=afterok:2 job.sh", {"dependency": "afterok:2"}),
+        ("sbatch --begin='now + 2 hours' job.sh", {"begin_s": 7200}),
         ("sbatch --job-name=ana's -dafterok:1 job.sh", {"dependency": "afterok:1"}),
     ],
 )

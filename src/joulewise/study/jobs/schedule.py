@@ -14,6 +14,7 @@ from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
 from joulewise.study.jobs import tables as job_tables
 from joulewise.study.jobs.columns import JOB_COLUMNS
 from joulewise.study.jobs.fitting import USES
+from joulewise.study.jobs.reserved import reservations_outside
 from joulewise.study.jobs.scheduler import SchedulerParameters
 from joulewise.study.jobs.sources import (
     AS_LOGGED,
@@ -147,6 +148,7 @@ class JobsKind(Kind):
                 yield from settings_without_use(scene, schedulers[parts])
                 yield from resamples_of_log(scene, asked.trials)
                 yield from times_of_tables(parts, scene, draw)
+                yield from reservations_outside(scene)
 
     def draws(self, decision: Part, folder: Path) -> bool:
         """Whether the policy draws clusters, or may draw what it likes."""

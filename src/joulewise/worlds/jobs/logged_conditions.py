@@ -16,7 +16,7 @@ from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.conditions import ALONE, NO_JOB, Conditions, Kind, cycles_of
 from joulewise.model.preemption import Preemption
-from joulewise.units import count
+from joulewise.units import count, duration
 from joulewise.worlds.jobs.contradicted import ends_told, unmet_in_log
 from joulewise.worlds.jobs.dependencies import (
     CORRESPONDING,
@@ -365,10 +365,12 @@ def _odd_begins(log: pl.DataFrame, source: str) -> Iterator[Problem]:
     """Begin times after everything that the log tells of."""
     log = log.select("job_id", "submit_s", "begin_s", "run_s", wait_s=pl.col("wait_s").fill_null(0))
     last_s = log.select((pl.col("submit_s") + pl.col("wait_s") + pl.col("run_s")).max()).item()
-    late = log.filter(pl.col("submit_s") + pl.col("begin_s") > last_s)["job_id"].to_list()
-    if late:
-        allowed = "must be within the log: before its last job has ended"
-        yield Problem(f"{source}: begin time of {_these(late)}", "found one outside the log", allowed, _LEAVE_OUT)
+    late = log.filter(pl.col("submit_s") + pl.col("begin_s") > last_s)
+    if late.height:
+        found = f"found {duration(late['begin_s'][0])} after its submission, which is outside the log"
+        ends_s = last_s - late["submit_s"][0]
+        allowed = f"must be before the last job of the log has ended, {duration(ends_s)} after that submission"
+        yield Problem(f"{source}: begin time of {_these(late['job_id'].to_list())}", found, allowed, _LEAVE_OUT)
 
 
 def _note_lone_parts(log: pl.DataFrame, findings: list[TraceFinding]) -> None:

@@ -36,7 +36,7 @@ def own_options(lines: pl.Series) -> pl.Series:
 def _told_by(line: str) -> str:
     """The wanted options of one command; of several alike the last one counts."""
     found = dict(_options(_words(line)[1:]))
-    return "".join(f" --{name}={value}" for name, value in found.items())
+    return "".join(f" --{name}={''.join(value.split())}" for name, value in found.items())
 
 
 def _words(line: str) -> list[str]:

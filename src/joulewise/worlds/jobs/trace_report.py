@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
+from joulewise.errors import InputError
 from joulewise.model.arrays import Bools
-from joulewise.worlds.jobs.logged_conditions import n_odd_dependencies
+from joulewise.worlds.jobs.logged_conditions import LoggedConditions, n_odd_dependencies
 from joulewise.worlds.jobs.logs import SCHEMA, LogAbout
 from joulewise.worlds.jobs.trace_files import TraceTable
 from joulewise.worlds.jobs.trace_jobs import (
@@ -85,7 +88,8 @@ def report_on(path: Path, table: TraceTable) -> TraceReport:
             n_jobs += int(fits.sum())
             work_core_s += float((kept.run_s * kept.cores)[fits].sum())
     load = 100 * work_core_s / (cores * span_s) if cores and span_s else None
-    everything = (*findings_of_reading(table), *_of_log(table.about, n_logged), *findings.values())
+    waits = _of_conditions(jobs, table) if read["dependency"] else []
+    everything = (*findings_of_reading(table), *_of_log(table.about, n_logged), *findings.values(), *waits)
     return TraceReport(
         table.source, table.about, n_logged, n_jobs, n_users, n_queues, first_s, span_s, load, read, everything
     )
@@ -94,6 +98,17 @@ def report_on(path: Path, table: TraceTable) -> TraceReport:
 def _parts(jobs: pl.LazyFrame, n: int) -> Iterator[pl.DataFrame]:
     for first in range(0, n, _ROWS_AT_ONCE):
         yield jobs.slice(first, _ROWS_AT_ONCE).select(COLUMNS).collect()
+
+
+def _of_conditions(jobs: pl.LazyFrame, table: TraceTable) -> list[TraceFinding]:
+    """What is odd about what jobs wait for, which the log as a whole tells; what a replay refuses is told by it."""
+    kept, _ = jobs_to_replay(replace(table, jobs=jobs.select(COLUMNS).collect()), TraceConventions())
+    findings: list[TraceFinding] = []
+    if kept is not None:
+        everything = np.ones(kept.cores.size, np.bool_)
+        with suppress(InputError):
+            LoggedConditions(kept, table.source, has_site=True).conditions(everything, findings)
+    return findings
 
 
 def _of_log(about: LogAbout, n: int) -> list[TraceFinding]:

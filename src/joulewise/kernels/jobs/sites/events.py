@@ -202,7 +202,10 @@ def run_site(run, fates, priority, end_s):
     now_s = -math.inf
     while True:
         is_new = fates.giving.is_anew[0]
-        n_arrived = pass_over(run, fates, n_arrived)
+        if refuses:
+            n_arrived = pass_over(run, fates, n_arrived)
+        while n_arrived < coming.arrival_s.size and coming.waits[n_arrived]:
+            n_arrived += 1
         news_s = now_s
         if not is_new:
             news_s = min(next_s(run.ends), next_s(run.later), kept_s(run, run.kept.n_past[0]))

@@ -26,7 +26,7 @@ def submit(run, fates, n_submitted, until_s):
     return n_submitted
 
 
-@inlined
+@shared
 def pass_over(run, fates, n_arrived):
     """Let refused jobs not come; how many jobs have come, or do not come when they arrive, up to the next that does."""
     coming = run.coming

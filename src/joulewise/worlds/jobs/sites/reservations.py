@@ -17,6 +17,9 @@ from joulewise.worlds.jobs.sites.ground import few
 from joulewise.worlds.jobs.sites.site import DENIED, Instant, Reservation, SiteTables
 from joulewise.worlds.jobs.trace_jobs import TraceFinding
 
+OF_BEFORE = "reservations of before"
+"""The key of the finding on reservations that are over when the log begins."""
+
 
 class _Span(NamedTuple):
     """A reservation with its times from instant 0 of the log on."""
@@ -42,7 +45,7 @@ def kept_nodes(tables: SiteTables, clock: Clock, findings: list[TraceFinding]) -
     past = [span.reservation.name for span in spans if span.end_s <= 0]
     if past:
         reason = f"reservations that are over when the log begins ({few(past)})"
-        findings.append(TraceFinding("reservations of before", len(past), reason, "not replayed", "lost"))
+        findings.append(TraceFinding(OF_BEFORE, len(past), reason, "not replayed", "lost"))
     spans = sorted((span for span in spans if span.end_s > 0), key=lambda span: (span.is_for_nobody, span.start_s))
     sizes = {group.name: group.count for group in tables.nodes}
     rows: list[tuple[int, int, int]] = []
