@@ -103,7 +103,8 @@ def _jobs(world: JobWorld, allocation: JobAllocation) -> Iterator[_JobStory]:
     for number, user, power_w, arrival_s, fate, ready_s, option, start_s, end_s in every:
         has_nodes = fate in _HAD_NODES
         own = sorted(pieces[number], key=lambda stretch: stretch.start_s)
-        own += [_Stretch(option, start_s, end_s, fate == Fate.CANCELLED, power_w)] if has_nodes else []
+        own += [_Stretch(option, start_s, end_s, False, power_w)] if has_nodes else []
+        own = [stretch._replace(is_lost=True) for stretch in own] if fate == Fate.CANCELLED else own
         needs_s = times_s[option] if fate == Fate.RAN else end_s - start_s
         arrived = work.start_s <= arrival_s <= work.end_s
         yield _JobStory(number, Fate(fate), arrived, ready_s, needs_s, user, tuple(own))

@@ -35,9 +35,7 @@ def _of_labels(table: str, name: str) -> tuple[Column, ...]:
         label(table, name, f"name of the {name}; null where it is not known"),
         Column(table, "jobs", "jobs", "jobs that arrived in the counted window"),
         Column(table, "jobs_ran", "jobs", "those of them that ran to their end, also after the window"),
-        Column(
-            table, "mean_wait_s", "s", "mean wait of those that had nodes, but for those cancelled; null if none had"
-        ),
+        Column(table, "mean_wait_s", "s", "mean wait of those that had nodes and were not cancelled; null if none had"),
         Column(table, "mean_turnaround_s", "s", "mean turnaround of the same"),
         Column(table, "mean_bounded_slowdown", "", "mean bounded slowdown of the same"),
         Column(table, "node_s", "s", "nodes x seconds that they had in the counted window"),
@@ -228,7 +226,10 @@ JOB_COLUMNS = (
     Column(JOBS, "start_s", "s", "instant of its last start"),
     Column(JOBS, "end_s", "s", "instant at which it ended, or was killed or cancelled"),
     Column(JOBS, "wait_s", "s", "time in which it could have run and did not"),
-    Column(JOBS, "bounded_slowdown", "", "max(1, (end_s - ready_s) / max(true_s, 10 s)); by its run if it was killed, null if cancelled"),
+    Column(
+        JOBS, "bounded_slowdown", "",
+        "max(1, (end_s - ready_s) / max(true_s, 10 s)); by its run if it was killed, null if it was cancelled",
+    ),
     Column(JOBS, "starting_utility", "utility", "what it was worth at its arrival"),
     Column(JOBS, "utility", "utility", "utility earned, 0 outside the counted window"),
     Column(

@@ -11,7 +11,7 @@ import pytest
 
 from joulewise.model.site import ANY_NUMBER, Limits
 from joulewise.worlds.jobs.sites.admission import too_much
-from joulewise.worlds.jobs.sites.limits import SiteLimits, Standing, beyond, limits_of, submissions_of
+from joulewise.worlds.jobs.sites.limits import SiteLimits, Standing, beyond, limits_of, standings, submissions_of
 from joulewise.worlds.jobs.sites.site import Account, NodeGroup, Partition, Qos, SiteTables, User
 
 NODES = (NodeGroup(name="gpu", count=2, cores=8, gpus={"a100": 4}),)
@@ -124,11 +124,12 @@ def test_limits_of_accounts_hold_for_all_their_parts_and_those_of_users_for_each
     assert admitted is not None
     assert bound(admitted) == [{"account/physics"}] * 3 + [set()] * 2
     rules = SiteLimits(tables)
-    assert rules.of_one(Standing(0, None, "ann", "physics")) == {"cores": 6}
-    assert rules.of_one(Standing(0, None, "bob", "physics")) == {"cores": 8}
-    assert rules.of_one(Standing(0, None, "ann", None)) == {"cores": 6}, "her only account"
-    assert rules.longest_s(Standing(0, None, "bob", "biology")) == 60.0
-    assert rules.of_one(Standing(0, None, "bob", "chemistry")) == {}
+    assert rules.of_one(Standing(0, None, "physics", "ann")) == {"cores": 6}
+    assert rules.of_one(Standing(0, None, "physics", None)) == {"cores": 8}
+    found = standings(tables, pl.DataFrame({"queue": [None], "user": ["ann"], "group": [None]}), pl.Series([0]))
+    assert found.all == [Standing(0, None, "physics", "ann")], "her only account"
+    assert rules.longest_s(Standing(0, None, "biology", None)) == 60.0
+    assert rules.of_one(Standing(0, None, "chemistry", None)) == {}
 
 
 def test_limits_of_accounts_give_way_to_those_of_a_quality_of_service() -> None:
@@ -142,8 +143,8 @@ def test_limits_of_accounts_give_way_to_those_of_a_quality_of_service() -> None:
     assert bound(limits)[2] == {"account/root", "account/science", "account/physics/user/ann"}
     assert held(limits)[0] >= {"account/science", "account/physics/user/ann"}
     rules = SiteLimits(tables)
-    assert rules.of_one(Standing(0, "normal", "ann", "physics")) == {"cores": 9}
-    assert rules.longest_s(Standing(0, "normal", "ann", "physics")) == 600.0
+    assert rules.of_one(Standing(0, "normal", "physics", None)) == {"cores": 9}
+    assert rules.longest_s(Standing(0, "normal", "physics", None)) == 600.0
 
 
 def test_who_has_the_quality_of_service_of_its_partition_is_counted_once() -> None:

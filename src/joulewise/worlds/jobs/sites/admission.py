@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
 from joulewise.model.arrays import Ints
-from joulewise.model.site import ANY_NUMBER, Limits
+from joulewise.model.site import Limits
 from joulewise.units import duration
 from joulewise.worlds.jobs.sites.associations import Associations
 from joulewise.worlds.jobs.sites.ground import OF_A_GPU, few
@@ -28,20 +29,17 @@ class Admission(NamedTuple):
 
 def admission_of(tables: SiteTables, log: pl.DataFrame, partition: pl.Series, requested_s: pl.Series) -> Admission:
     """What a site says to the jobs of a log for whose they are, and for the time that they ask for."""
-    kinds, of_job = standings(log, partition)
-    rules = SiteLimits(tables)
-    longest_s = pl.Series([rules.longest_s(kind) for kind in kinds], dtype=pl.Float64)
-    refusals = pl.Series([_refusal(rules, kind) for kind in kinds], dtype=pl.String)
-    too_long = pl.Series([_too_long(time_s) for time_s in longest_s], dtype=pl.String)
-    limits = [tuple(sorted(rules.of_one(kind).items())) for kind in kinds]
+    found, rules = standings(tables, log, partition), SiteLimits(tables)
+    longest_s = [rules.longest_s(of) for of in found.all]
+    limits = [tuple(sorted(rules.of_one(of).items())) for of in found.all]
     most = {one: number for number, one in enumerate(dict.fromkeys(limits))}
     by_job = pl.DataFrame(
         {
             "asked_s": requested_s,
-            "longest_s": longest_s[of_job],
-            "refusal": refusals[of_job],
-            "too_long": too_long[of_job],
-            "limit": pl.Series([most[one] for one in limits], dtype=pl.Int64)[of_job],
+            "longest_s": found.by_job(pl.Series(longest_s, dtype=pl.Float64)),
+            "refusal": found.by_job(pl.Series([_refusal(rules, of) for of in found.all], dtype=pl.String)),
+            "too_long": found.by_job(pl.Series(list(map(_too_long, longest_s)), dtype=pl.String)),
+            "limit": found.by_job(pl.Series([most[one] for one in limits], dtype=pl.Int64)),
         }
     ).with_columns(
         why_not=pl.when(pl.col("refusal") != "")
@@ -60,8 +58,7 @@ def _too_long(longest_s: float | None) -> str:
 def _refusal(rules: SiteLimits, of: Standing) -> str:
     """Why a partition is not for a job, "" where it is, or where its log does not tell."""
     partition = rules.tables.partitions[of.partition]
-    account = rules.associations.account_of(of.group, of.user)
-    if account is not None and not _may(rules.associations, partition, account):
+    if of.account is not None and not _may(rules.associations, partition, of.account):
         return f"partition {partition.name} is not for their accounts"
     if of.qos is not None and not _is_let_in([of.qos], partition.qos_of_jobs, partition.denied_qos):
         return f"partition {partition.name} is not for their qualities of service"
@@ -87,16 +84,16 @@ def too_much(tables: SiteTables, limits: Mapping[str, int], uses: Mapping[str, i
 
 def note_beyond_limits(tables: SiteTables, limits: Limits, of_job: Ints, findings: list[TraceFinding]) -> None:
     """Note jobs of which each alone is more than all of a holder may have, by holder and thing."""
-    for holder, name in enumerate(limits.names):
-        bound = (limits.binding == holder).any(axis=1)
-        for w, thing in enumerate(limits.what):
-            most = int(limits.most[holder, w])
-            n = int((bound & (limits.uses[of_job, w] > most)).sum())
-            if n and most < ANY_NUMBER:
-                said = _amount(tables, thing, most // unit_of(tables, thing))
-                reason = f"{name} may have {said} in all"
-                told = f"jobs that the site would never start: {reason}"
-                findings.append(TraceFinding(reason, n, told, "impossible", "lost"))
+    n = np.zeros(limits.most.shape, np.int64)
+    for holder in limits.binding.T if limits.names else ():
+        is_over = (holder[:, None] >= 0) & (limits.uses[of_job] > limits.most[np.maximum(holder, 0)])
+        for w in range(len(limits.what)):
+            n[:, w] += np.bincount(holder[is_over[:, w]], minlength=len(limits.names))
+    for at, w in zip(*(rows.tolist() for rows in np.nonzero(n)), strict=True):
+        thing, most = limits.what[w], int(limits.most[at, w])
+        reason = f"{limits.names[at]} may have {_amount(tables, thing, most // unit_of(tables, thing))} in all"
+        told = f"jobs that the site would never start: {reason}"
+        findings.append(TraceFinding(reason, int(n[at, w]), told, "impossible", "lost"))
 
 
 def _amount(tables: SiteTables, name: str, n: int) -> str:

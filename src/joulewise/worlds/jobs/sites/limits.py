@@ -28,18 +28,35 @@ _NONE = -1
 
 
 class Standing(NamedTuple):
-    """What the limits of a job go by."""
+    """What the limits of a job go by; its user is told only if it has limits of its own."""
 
     partition: int
     qos: str | None
+    account: str | None
     user: str | None
-    group: str | None
+
+
+class Standings(NamedTuple):
+    """What the limits of jobs go by, each once, which of these each kind of jobs has, and the kind of each job.
+
+    `labels` has the user and the account of each kind.
+    """
+
+    all: Sequence[Standing]
+    of_kind: Sequence[int]
+    labels: pl.DataFrame
+    of_job: Counts
+
+    def by_job(self, values: pl.Series) -> pl.Series:
+        """What is told by standing, by job."""
+        return values[np.array(self.of_kind, np.int64)][self.of_job]
 
 
 class _Held(NamedTuple):
-    """Limits that a job counts for: whose they are, on what and how much, and those of them that bind it."""
+    """Limits that a job counts for: whose they are, by which label, on what and how much, and which of them bind it."""
 
     holder: str
+    label: str | None
     most: Mapping[str, int]
     binding: frozenset[str]
 
@@ -77,13 +94,20 @@ def beyond(limits: Limits, come_s: Floats, gone_s: Floats) -> Bools:
     return found
 
 
-def standings(log: pl.DataFrame, partition: pl.Series) -> tuple[list[Standing], Counts]:
-    """What the limits of jobs go by, each once, and which each job has."""
+def standings(tables: SiteTables, log: pl.DataFrame, partition: pl.Series) -> Standings:
+    """What the limits of the jobs of a log go by."""
+    associations = Associations(tables)
     frame = log.select(*(pl.col(name).cast(pl.String) for name in ("queue", "user", "group")))
     frame = frame.select(partition.alias("partition"), "queue", "user", "group")
     kinds = frame.unique(maintain_order=True).with_row_index("kind")
     of_job = frame.join(kinds, on=frame.columns, how="left", nulls_equal=True, maintain_order="left")["kind"]
-    return [Standing(*row) for row in kinds.drop("kind").iter_rows()], of_job.to_numpy().astype(np.int64)
+    numbers: dict[Standing, int] = {}
+    of_kind = []
+    for _, number, qos, user, group in kinds.iter_rows():
+        account = associations.account_of(group, user)
+        own = user if (account or "", user or "") in associations.users else None
+        of_kind.append(numbers.setdefault(Standing(number, qos, account, own), len(numbers)))
+    return Standings(list(numbers), of_kind, kinds, of_job.to_numpy().astype(np.int64))
 
 
 def _while_running(of: _Source, ending: str) -> Mapping[str, int]:
@@ -99,11 +123,12 @@ def _from_submission(of: _Source, ending: str) -> Mapping[str, int]:
 def _limits(
     tables: SiteTables, log: pl.DataFrame, partition: pl.Series, uses: Sequence[Mapping[str, int]], most: _Most
 ) -> Limits:
-    rules, told = SiteLimits(tables), list[_Source]((*tables.qos, *tables.accounts, *tables.users))
-    kinds, of_job = list[Standing](), np.zeros(log.height, np.int64)
+    told = list[_Source]((*tables.qos, *tables.accounts, *tables.users))
+    made, of_job = _Made(), np.zeros(log.height, np.int64)
     if any(most(of, ending) for of in told for ending, _ in _SCOPES):
-        kinds, of_job = standings(log, partition)
-    made = _Made.of([list(rules.held(kind, most)) for kind in kinds])
+        found, rules = standings(tables, log, partition), SiteLimits(tables)
+        made = _Made.of(found, [list(rules.held(of, most)) for of in found.all])
+        of_job = found.of_job
     what = made.what
     unit = np.array([unit_of(tables, name) for name in what], np.int64)
     amounts = [[limits.get(name, ANY_NUMBER) for name in what] for limits in made.most]
@@ -136,10 +161,9 @@ class SiteLimits:
 
     def above(self, of: Standing) -> tuple[User | None, list[Account]]:
         """What is told of a job's user in its account, and of that and all accounts above; nothing if not known."""
-        name = self.associations.account_of(of.group, of.user)
-        accounts = [self.associations.accounts[each] for each in self.associations.chain(name)
-                    if each in self.associations.accounts]  # fmt: skip
-        return self.associations.users.get((name or "", of.user or "")), accounts
+        known, names = self.associations.accounts, self.associations.chain(of.account)
+        user = self.associations.users.get((of.account or "", of.user or ""))
+        return user, [known[name] for name in names if name in known]
 
     def held(self, of: Standing, most: _Most) -> Iterator[_Held]:
         """Everything that limits a job together with others, or that it counts for."""
@@ -147,17 +171,16 @@ class SiteLimits:
         for qos in self.qos_of(of):
             for ending, label in _SCOPES:
                 limits = most(qos, ending)
-                holder = "/".join(filter(None, (qos.name, label, getattr(of, label) if label else None)))
-                yield _Held(holder, limits, frozenset(limits.keys() - decided[ending]))
+                yield _Held(qos.name, label, limits, frozenset(limits.keys() - decided[ending]))
                 decided[ending] |= limits.keys()
         user, accounts = self.above(of)
         for account in accounts:
             limits = most(account, "")
-            yield _Held(f"account/{account.name}", limits, frozenset(limits.keys() - decided[""]))
+            yield _Held(f"account/{account.name}", None, limits, frozenset(limits.keys() - decided[""]))
         if accounts:
             limits = self._of_each(user, accounts, most)
             binding = frozenset(limits.keys() - decided["_per_user"] - decided["_per_account"])
-            yield _Held("/".join(filter(None, ("account", accounts[0].name, "user", of.user))), limits, binding)
+            yield _Held(f"account/{accounts[0].name}", "user", limits, binding)
 
     def _of_each(self, user: User | None, accounts: Sequence[Account], most: _Most) -> Mapping[str, int]:
         """The limits of one user: its own, or else those that the nearest account above has for each."""
@@ -179,6 +202,22 @@ class SiteLimits:
         return [*self.qos_of(of), *([] if user is None else [user]), *accounts]
 
 
+class _Slot(NamedTuple):
+    """A holder of jobs but for its user or account: limits on one `thing` or, where that is "", on all."""
+
+    holder: str
+    label: str | None
+    thing: str
+    most: Mapping[str, int]
+    is_bound: bool
+
+
+def _slots(held: _Held, is_parted: bool) -> list[_Slot]:
+    """The holders of some limits: one for each thing, or one for all."""
+    parts = {thing: {thing: n} for thing, n in held.most.items()} if is_parted else {"": held.most}
+    return [_Slot(*held[:2], thing, most, most.keys() <= held.binding) for thing, most in parts.items()]
+
+
 @dataclass
 class _Made:
     """Holders while they are gathered, with what each may have, and by kind of jobs those that bind and only count."""
@@ -188,24 +227,25 @@ class _Made:
     rows: list[tuple[list[int], list[int]]] = field(default_factory=list)
 
     @staticmethod
-    def of(kinds: Sequence[Sequence[_Held]]) -> _Made:
+    def of(standings: Standings, told: Sequence[Sequence[_Held]]) -> _Made:
         """The holders of kinds of jobs: one for all that is limited, or for each thing where not all of it binds."""
-        made, numbers = _Made(), dict[tuple[str, str], int]()
-        told = [held for kind in kinds for held in kind]
-        parted = {held.holder for held in told if held.binding and len(held.binding) < len(held.most)}
-        binds = {held.holder for held in told if held.binding}
-        for kind in kinds:
-            binding, counting = list[int](), list[int]()
-            for held in kind:
-                if held.holder not in binds:
-                    continue
-                for thing in held.most if held.holder in parted else ("",):
-                    most = {thing: held.most[thing]} if thing else held.most
-                    number = numbers.setdefault((held.holder, thing), len(numbers))
-                    if number == len(made.names):
-                        made.names.append(held.holder)
-                        made.most.append(most)
-                    (binding if most.keys() <= held.binding else counting).append(number)
+        every = [held for each in told for held in each]
+        parted = {held[:2] for held in every if held.binding and len(held.binding) < len(held.most)}
+        binds = {held[:2] for held in every if held.binding}
+        slots = [
+            [slot for held in each if held[:2] in binds for slot in _slots(held, held[:2] in parted)] for each in told
+        ]
+        made, numbers = _Made(), dict[tuple[str, str | None, str | None, str], int]()
+        rows = zip(standings.of_kind, standings.labels["user"], standings.labels["group"], strict=True)
+        for number, user, group in rows:
+            binding, counting, values = list[int](), list[int](), {None: None, "user": user, "group": group}
+            for holder, label, thing, most, is_bound in slots[number]:
+                key = (holder, label, values[label], thing)
+                at = numbers.setdefault(key, len(numbers))
+                if at == len(made.names):
+                    made.names.append("/".join(filter(None, key[:3])))
+                    made.most.append(most)
+                (binding if is_bound else counting).append(at)
             made.rows.append((binding, counting))
         return made
 
