@@ -56,8 +56,8 @@ def with_power(draw: st.DrawFn, worlds: st.SearchStrategy[JobWorld]) -> JobWorld
     n = 1 if alike else site.n_groups
     more_w = draw(st.lists(rows, min_size=n, max_size=n)) * (site.n_groups // n)
     site = replace(site, power=NodePower(np.array(idle_w, float), np.array(more_w, float)))
-    power_w = least_w(site, demands)[demands.of_job][types.of_option]
-    return replace(world, site=site, types=replace(types, power_w=power_w))
+    of_option = least_w(site, demands)[demands.of_job][types.of_option]
+    return replace(world, site=site, types=replace(types, power_w=of_option))
 
 
 @st.composite

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from joulewise.model.arrays import Counts, Floats
+from joulewise.model.arrays import Bools, Counts, Floats
 from joulewise.model.site import Demands, Places, Site
 
 
@@ -25,10 +25,10 @@ def least_w(site: Site, demands: Demands) -> Floats:
     most, least = (_over(may, values) for values in ((by_piece, gives), (-by_piece, -gives)))
     alike = (most == -least).all(axis=0)[:, None]
     n_pieces = np.where(alike, -(-units // gives), units / gives)
-    return np.where(may, by_piece * n_pieces, np.inf).min(axis=1, initial=np.inf)
+    return np.asarray(np.where(may, by_piece * n_pieces, np.inf).min(axis=1, initial=np.inf))
 
 
-def _over(may: Floats, values: tuple[Floats, Counts]) -> Floats:
+def _over(may: Bools, values: tuple[Floats, Counts]) -> Floats:
     """The most of some values over the groups that each class may use."""
     return np.stack([np.where(may, column, -np.inf).max(axis=1, initial=-np.inf) for column in values])
 

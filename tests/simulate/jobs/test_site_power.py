@@ -123,7 +123,14 @@ def sited(rows: list[tuple[float, int, float]], supply: Supply) -> JobWorld:
     n, cores = len(rows), np.array([row[1] for row in rows])
     one = np.ones(n, np.int64)
     demands = Demands(
-        np.arange(n), 0 * one, one, one, cores[:, None, None], one[:, None], np.empty((n, 0), np.int64), no_limits(n, n)
+        np.arange(n, dtype=np.int32),
+        np.zeros(n, np.int32),
+        one,
+        one,
+        cores[:, None, None],
+        one[:, None],
+        np.empty((n, 0), np.int64),
+        no_limits(n, n),
     )
     world = trace_world(rows, n_nodes=8)
     types = replace(world.types, power_w=least_w(site, demands))
@@ -199,7 +206,7 @@ def test_energy_counts_by_the_nodes_that_a_job_would_get() -> None:
     )  # fmt: skip
     one = np.ones(1, np.int64)
     demands = Demands(
-        np.zeros(2, np.int32), 0 * one, one, one, np.ones((1, 2, 1), np.int64), np.ones((1, 2), np.int64),
+        np.zeros(2, np.int32), np.zeros(1, np.int32), one, one, np.ones((1, 2, 1), np.int64), np.ones((1, 2), np.int64),
         np.empty((1, 0), np.int64), no_limits(2, 1),
     )  # fmt: skip
     world = trace_world([(0.0, 1, 20.0), (0.0, 1, 10.0)], n_nodes=2)

@@ -7,11 +7,11 @@ from collections import defaultdict
 
 import numpy as np
 
-from joulewise.model.arrays import Floats, Ints
+from joulewise.model.arrays import Counts, Floats, Ints
 from joulewise.model.jobs import JobAllocation, JobWorld
 
 
-def drawn_by_places(world: JobWorld, allocation: JobAllocation, job: Ints, stretch: Ints) -> Floats:
+def drawn_by_places(world: JobWorld, allocation: JobAllocation, job: Ints | Counts, stretch: Ints | Counts) -> Floats:
     """What stretches of jobs, by their numbers among those that were lost or LAST, drew on top of idle nodes."""
     places, by_stretch = allocation.places, defaultdict[tuple[int, int], float](float)
     assert places is not None

@@ -214,7 +214,8 @@ def _powers(world: JobWorld, allocation: JobAllocation) -> tuple[list[float], li
     pieces, n = allocation.pieces, world.n_jobs
     if is_by_place(world):
         last = drawn_by_places(world, allocation, np.arange(n), np.full(n, LAST))
-        return last.tolist(), drawn_by_places(world, allocation, pieces.job, np.arange(pieces.job.size)).tolist()
+        lost = drawn_by_places(world, allocation, pieces.job, np.arange(pieces.job.size))
+        return last.tolist(), lost.tolist()
     power_w = world.types.power_w.tolist()
     ran = allocation.used.tolist()
     last_w = [power_w[option] if had else math.nan for option, had in zip(allocation.option.tolist(), ran, strict=True)]

@@ -176,7 +176,7 @@ JOB_COLUMNS = (
     metric(
         "standby_energy_j", "J",
         "the part of energy_j that nodes used while idle, asleep or booting, assuming that the nodes freed last are "
-        "given out first",
+        "given out first; of a site, the idle power of all its nodes over the window",
         heading="energy without a run",
     ),
     metric("energy_per_job_j", "J", "energy_j / jobs_completed"),
@@ -234,8 +234,9 @@ JOB_COLUMNS = (
     Column(JOBS, "utility", "utility", "utility earned, 0 outside the counted window"),
     Column(
         JOBS, "energy_j", "J",
-        "energy of its running in the counted window, at the meter; null if not known, and for jobs that wait, also if "
-        "they used some before they were suspended or lost, which energy_j of the run has",
+        "energy of its running in the counted window, at the meter, on a site with powers that on top of idle nodes; "
+        "null if not known, and for jobs that wait, also if they used some before they were suspended or lost, which "
+        "energy_j of the run has",
     ),
     Column(JOB_TRACES, "at_s", "s", "start of a step of the counted window"),
     Column(JOB_TRACES, "step_s", "s", "length of the step"),

@@ -57,7 +57,7 @@ def test_powers_are_those_of_what_jobs_take() -> None:
     need[2, 2] = (1, 0, 0)  # a whole node, however little of it is used
     gives = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1]])
     demands = Demands(
-        np.arange(3), np.array([0, 0, 1]), np.array([3, 2, 4]), np.array([9, 9, 1]), need, gives,
+        np.arange(3, dtype=np.int32), np.array([0, 0, 1]), np.array([3, 2, 4]), np.array([9, 9, 1]), need, gives,
         np.empty((3, 0), np.int64), no_limits(3, 3),
     )  # fmt: skip
     watts = pieces_w(site, demands)
