@@ -18,7 +18,7 @@ UNIT_S = 900
 
 
 def slowed(world: JobWorld) -> JobWorld:
-    """All times are longer."""
+    """All times are longer, and nobody is suspended, which limits of power do not allow."""
     types, work, conditions, site = world.types, world.jobs.work, world.jobs.conditions, world.site
     assert site is not None
     demands = world.jobs.demands
@@ -29,14 +29,17 @@ def slowed(world: JobWorld) -> JobWorld:
         conditions = replace(conditions, delay_s=conditions.delay_s * UNIT_S, begin_s=longer_s)
     if demands.preemption is not None:
         giving = demands.preemption
-        slow = replace(giving, grace_s=giving.grace_s * UNIT_S, exempt_s=giving.exempt_s * UNIT_S)
+        slow = replace(giving, grace_s=giving.grace_s * UNIT_S, exempt_s=giving.exempt_s * UNIT_S, suspends=None)
         demands = replace(demands, preemption=slow)
-    kept = replace(site.kept, start_s=site.kept.start_s * UNIT_S, end_s=site.kept.end_s * UNIT_S)
+    kept, failures = (
+        replace(of, start_s=of.start_s * UNIT_S, end_s=of.end_s * UNIT_S) for of in (site.kept, site.failures)
+    )
+    site = replace(site, kept=kept, failures=failures, hours=replace(site.hours, at_s=site.hours.at_s * UNIT_S))
     jobs = replace(
         world.jobs, work=replace(work, arrival_s=work.arrival_s * UNIT_S), conditions=conditions, demands=demands
     )
     types = replace(types, time_s=types.time_s * UNIT_S, planned_s=types.planned_s * UNIT_S)
-    return replace(world, types=types, jobs=jobs, site=replace(site, kept=kept))
+    return replace(world, types=types, jobs=jobs, site=site)
 
 
 @st.composite
