@@ -26,12 +26,18 @@ from joulewise.simulate.jobs.scheduler import Overrun, Scheduler
 from tests.simulate.jobs.test_site import NAMES, PASSES, stays, twin_of
 from tests.strategies.job_worlds import trace_world
 from tests.strategies.random_site_power import limited, with_power
-from tests.strategies.random_sites import crowded_worlds, site_worlds, waiting_worlds
+from tests.strategies.random_sites import crowded_worlds, failing_worlds, site_worlds, waiting_worlds
 from tests.twins.jobs.site_power import PowerTwin
 from tests.twins.jobs.sites import SiteTwin
 
 WORLDS = limited(
-    st.one_of(site_worlds(overruns=True), site_worlds(keeps=True), waiting_worlds(site_worlds()), crowded_worlds())
+    st.one_of(
+        site_worlds(overruns=True),
+        site_worlds(keeps=True),
+        waiting_worlds(site_worlds()),
+        crowded_worlds(),
+        failing_worlds(site_worlds()),
+    )
 )
 
 

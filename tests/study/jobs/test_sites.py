@@ -217,7 +217,7 @@ def test_tables_of_places_that_are_damaged_or_gone_are_told(sited: Path, tmp_pat
 
 
 REFUSED = {
-    "scheduler.policy": ('"fcfs", "easy", "conservative"', '"prices"'),
+    "workload.end": ('"fcfs", "easy", "conservative"', '"prices"'),
     "scheduler.dropping_threshold": ("[scheduler]", "[scheduler]\ndropping_threshold = 0.5"),
     "scheduler.energy_filter": ("[scheduler]", '[scheduler]\nenergy_filter = "per-task"'),
     "supply": ("[scheduler]", '[supply]\npower_cap = "1 MW"\n\n[scheduler]'),

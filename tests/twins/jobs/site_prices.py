@@ -87,14 +87,23 @@ class PricedSiteTwin(SiteTwin):
             if (g, r) not in self.prices and worth[g, r] > 0:
                 self.prices[g, r] = Price(self.gains.first_part * worth[g, r] / (n_taken * amount[g, r]))
 
+    def gain(self, job: int, start_s: float, worth: Callable[[int, float], float]) -> float:
+        """What a job gains for each part that it pays, in the way that it has now."""
+        paid = self.planned_s[job] * self.pays(job)
+        if start_s == math.inf:
+            return -math.inf
+        left = worth(job, start_s) - paid
+        if paid > 0:
+            return left / paid
+        return math.inf if left > 0 else -math.inf
+
     def best_way(self, job: int, now_s: float, worth: Callable[[int, float], float]) -> tuple[float, float, int | None]:
         """What a job is worth after paying in its best way, when it starts so, and which that is."""
         found = []
         for way in self.ways(job):
             self.only[job] = way
             start_s = self.earliest(job, now_s)[0] if self.choice(job, now_s, now_s, True) is None else now_s
-            gain = -math.inf if start_s == math.inf else worth(job, start_s) - self.planned_s[job] * self.pays(job)
-            found.append((gain, start_s, way))
+            found.append((self.gain(job, start_s, worth), start_s, way))
         return min(found, key=lambda row: (-row[0], row[1]))
 
     def map_greedily(self, now_s: float, worth: Callable[[int, float], float]) -> None:
@@ -132,7 +141,7 @@ class PricedSiteTwin(SiteTwin):
         for job in self.waiting:
             for way in self.ways(job) if self.may_run([job], now_s) else []:
                 self.only[job] = way
-                if worth(job, now_s) - self.planned_s[job] * self.pays(job) > 0:
+                if self.gain(job, now_s, worth) > 0:
                     wanted |= {g for g in range(self.site.n_groups) if self.gives(job, g)}
         for g in range(self.site.n_groups):
             places = [place for place in self.places() if place[0] == g]

@@ -55,7 +55,7 @@ class JobOutcome(Visible, looks="jobs"):
 
     `n_mapping_events` are those that had jobs to map; `mapping_s` is the wall-clock time that the simulation took.
     Of a policy with prices, `prices` has a row for each event with work: per node-second of each cluster, then per
-    joule.
+    joule; on a site it has none.
     """
 
     world: JobWorld

@@ -25,7 +25,7 @@ from joulewise.kernels.jobs.sites.prices import move_prices, open_prices, paid_p
 
 @inlined
 def _worth(run, i, start_s):
-    """What a job is worth that starts then in the way that is looked at, less what it pays.
+    """What a job is worth that starts then in the way that is looked at, or what it gains for each part that it pays.
 
     Not-a-number counts as the least, and so does one that what is kept for it leaves no time.
     """
@@ -34,7 +34,9 @@ def _worth(run, i, start_s):
     utility = utility_of(greed.tasks, greed.utilities, i, end_s)
     wait_s = start_s - greed.tasks.arrival_s[i]
     gain = greed.value(utility, end_s, planned_s, greed.energy_j[i], wait_s, run.ranked.resources[i])
-    gain -= planned_s * paid_per_s(run, run.asks.of_job[i])
+    if greed.prices.is_used:
+        paid = planned_s * paid_per_s(run, run.asks.of_job[i])
+        gain = (gain - paid) / paid
     return -np.inf if np.isnan(gain) or start_s == np.inf else gain
 
 

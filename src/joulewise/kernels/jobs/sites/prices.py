@@ -40,6 +40,7 @@ class SitePrices(NamedTuple):
     amount: NDArray[np.float64]
     is_wanted: NDArray[np.bool_]
     idle: NDArray[np.float64]
+    slack: float
     gains: Gains
 
 
@@ -64,10 +65,8 @@ def _dearest(run, k):
 
 @inlined
 def paid_per_s(run, k):
-    """What a class pays per second, in the dearest of the groups where it may run; nothing without prices."""
+    """What a class pays per second, in the dearest of the groups where it may run."""
     prices = run.greed.prices
-    if not prices.is_used:
-        return 0.0
     if prices.paid_at[k] != prices.n_events[0]:
         prices.paid_at[k] = prices.n_events[0]
         prices.paid[k] = _dearest(run, k)
@@ -147,7 +146,7 @@ def move_prices(run, now_s):
     for g in range(run.ground.rank.size):
         least = _see_idle(run, g)
         if prices.is_wanted[g] and least >= 0:
-            prices.idle[least] = 0.0
+            prices.idle[least] = max(prices.idle[least] - prices.slack, 0.0)
         for at in range(g * n, g * n + n):
             if prices.per_s[at] > 0.0:
                 move_time_price(prices, at, prices.idle[at], minutes)
