@@ -19,7 +19,8 @@ from joulewise.simulate.jobs.scheduler import Scheduler
 from joulewise.worlds.jobs.dependencies import OddDependencyError, dependencies_in
 from joulewise.worlds.jobs.sites.side_by_side import IN_ANY_ORDER
 from joulewise.worlds.jobs.sites.site import NodeGroup, Partition, Qos, Reservation, SiteTables
-from joulewise.worlds.jobs.trace_files import read_trace_table
+from joulewise.worlds.jobs.trace_files import import_log, read_trace_table
+from joulewise.worlds.jobs.trace_report import report_on
 from joulewise.worlds.jobs.traces import Trace, TraceParameters, load_trace
 
 HEAD = "JobID|Submit|Start|ElapsedRaw|TimelimitRaw|AllocCPUS|State|User|JobName|Dependency|Begin|ArrayTaskLimit\n"
@@ -183,6 +184,13 @@ def test_what_the_log_contradicts_counts_as_met(tmp_path: Path) -> None:
     assert np.isnan(starts["7"])
     counts = counted(trace)
     assert (counts["started without it"], counts["depends on an absent job"], counts["never met"]) == (4, 1, 1)
+
+
+def test_an_import_tells_what_the_log_contradicts(tmp_path: Path) -> None:
+    log, out = tmp_path / "log.txt", tmp_path / "log.parquet"
+    log.write_text(HEAD + line("1", state="FAILED", start=0) + line("2", start=60, dependency="afterok:1"))
+    report = report_on(out, import_log(log, out))
+    assert [found.n for found in report.findings if found.key == "started without it"] == [1]
 
 
 def test_how_a_job_ended_is_the_word_of_the_log(tmp_path: Path) -> None:
