@@ -177,6 +177,20 @@ def test_jobs_may_give_way_more_often_than_there_are_jobs() -> None:
     assert allocation.start_s.tolist() == [95, 95, *(10.0 * (k + 1) for k in range(9))]
 
 
+def test_jobs_that_are_suspended_lose_nothing_and_keep_their_nodes() -> None:
+    world = giving_world(9)
+    demands = world.jobs.demands
+    assert demands is not None
+    assert demands.preemption is not None
+    still = replace(demands, preemption=replace(demands.preemption, suspends=np.array([True, False])))
+    world = replace(world, jobs=replace(world.jobs, demands=still))
+    allocation = simulate_jobs(world, Scheduler(JOB_POLICIES["easy"])).allocation
+    assert check_jobs(world, allocation) == []
+    assert allocation.pieces.job.tolist() == [1, 0] * 9
+    assert not allocation.pieces.is_lost.any()
+    assert allocation.end_s.tolist()[:2] == [145, 145], "100 s and nine times 5 s in which others ran"
+
+
 @pytest.mark.parametrize("name", ["easy", "fcfs", "conservative"])
 def test_who_gave_way_with_a_grace_does_not_pass_whom_it_gave_way_to(name: str) -> None:
     world = giving_world(1)

@@ -42,3 +42,8 @@ def test_backfilling_may_be_off(slurm: dict[str, Setting]) -> None:
 def test_passes_need_a_site() -> None:
     with pytest.raises(InputError, match=r"in a world without a site.*describe the site"):
         simulate_jobs(trace_world([(0, 1, 1)]), Scheduler(JOB_POLICIES["easy"], passes="slurm"))
+
+
+@pytest.mark.parametrize(("said", "every_s"), [(-1, math.inf), (0, 1.0), (90, 90.0)])
+def test_passes_over_the_whole_queue_may_be_off(said: int, every_s: float) -> None:
+    assert passes_of(site(sched_interval=said), NO_CLOCK).full_s == every_s
