@@ -130,7 +130,9 @@ def test_whole_nodes_that_others_share_take_all_that_the_nodes_have() -> None:
     partitions = (*wide(), Partition(name="batch", nodes=("cpu",), max_cores_per_node=16))
     made = make((CPU, FAT), {"cores": 2, "nodes": 1, "partition": "wide"}, partitions=partitions)
     assert made.need("cpu") == {"cores": 64, "memory_mib": 256 * GIB, "cores of batch": 16}
-    assert made.need("fat") == {"cores": 32, "memory_mib": 1024 * GIB, "cores of batch": 16}, "also where nodes are only counted"
+    assert made.need("fat") == {"cores": 32, "memory_mib": 1024 * GIB, "cores of batch": 16}, (
+        "also where nodes are only counted"
+    )
 
 
 def test_a_partition_may_have_a_part_of_each_node() -> None:

@@ -66,9 +66,7 @@ def test_failures_at_random_are_of_all_nodes() -> None:
 
 
 def test_dates_are_held_against_the_clock_and_what_is_over_is_left_out(tmp_path: Path) -> None:
-    rows = (
-        "group,nodes,start,end\ncpu,1,2026-03-01T07:00Z,2026-03-01T07:30Z\ncpu,1,2026-03-01T07:00Z,2026-03-01T09:00Z"
-    )
+    rows = "group,nodes,start,end\ncpu,1,2026-03-01T07:00Z,2026-03-01T07:30Z\ncpu,1,2026-03-01T07:00Z,2026-03-01T09:00Z"
     at_8 = Clock(1772352000.0, is_of_log=True)
     kept = site_with(tmp_path, rows, at_8).kept
     assert (kept.start_s.tolist(), kept.end_s.tolist()) == ([0], [3600])
