@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from joulewise.check.jobs.allocation import check_jobs
 from joulewise.model.conditions import Conditions
+from joulewise.model.failures import NodeFailures
+from joulewise.model.hours import Hours
 from joulewise.model.jobs import Fate, JobAllocation, Jobs, JobWorld, Pieces
 from joulewise.model.kept import KeptNodes
 from joulewise.model.preemption import Preemption
@@ -467,3 +469,42 @@ def test_pieces_that_cannot_be_are_found_on_any_site(world: JobWorld, data: st.D
         wrong["a piece more"] = [*before, (job, group, node, pieces + 1), *after]
         wrong["a piece less"] = [*before, (job, group, node, pieces - 1), *after]
     assert [fault for fault, others in wrong.items() if said(world, allocation, others) == []] == []
+
+
+def failing_world(gone_s: float, back_s: float, *, requeues: bool = True) -> JobWorld:
+    """The small world, where the first node with GPUs is away for a time, and `batch` is not up from 5 s to 9 s."""
+    world = small_world()
+    assert world.site is not None
+    failures = NodeFailures(np.array([GPU]), np.array([0]), np.array([gone_s]), np.array([back_s]))
+    hours = Hours(np.array([5.0, 9.0]), np.array([0, 0]), np.array([False, True]))
+    return replace(world, site=replace(world.site, failures=failures, requeues=requeues, hours=hours))
+
+
+def test_who_runs_on_a_node_that_is_away_is_found() -> None:
+    assert check_jobs(failing_world(10.0, 20.0), allocated()) == []
+    for gone_s, back_s in ((9.0, 20.0), (0.0, 1.0), (2.0, 3.0)):
+        (found,) = check_jobs(failing_world(gone_s, back_s), allocated())
+        assert found == f"node 0 of group gpu: found job 0 there, and it is away from {gone_s!r} s to {back_s!r} s"
+
+
+def test_who_starts_when_its_partition_is_not_up_is_found() -> None:
+    found = check_jobs(failing_world(20.0, 30.0), allocated(start_s=(5.0, *START_S[1:])))
+    assert found == ["job 0: found a start at 5.0 s, when partition batch is not up"]
+
+
+def lost_once(end_s: float) -> JobAllocation:
+    """The small world, where job 0 ran in vain until an instant, and runs again from 20 s on."""
+    right = allocated(start_s=(20.0, *START_S[1:]))
+    places = places_of((*RIGHT, (0, GPU, 0, 2)))
+    zero = np.zeros(1, np.int32)
+    pieces = Pieces(zero, zero, np.array([0.0]), np.array([end_s]), np.ones(1, np.bool_))
+    stretch = np.array([-1] * len(RIGHT) + [0])
+    return replace(right, pieces=pieces, places=replace(places, stretch=stretch))
+
+
+def test_what_is_lost_is_so_by_a_failure_and_only_where_jobs_run_again() -> None:
+    assert check_jobs(failing_world(4.0, 20.0), lost_once(4.0)) == []
+    found = check_jobs(failing_world(4.0, 20.0), lost_once(3.0))
+    assert "job 0: end_s of a job that was stopped: found 3.0; expected none: nobody may stop it" in found
+    found = check_jobs(failing_world(4.0, 20.0, requeues=False), lost_once(4.0))
+    assert found == ["job 0: stretches of a job that lost a node: found 4.0; expected none: it does not run again"]

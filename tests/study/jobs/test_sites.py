@@ -239,7 +239,7 @@ def test_nodes_of_a_site_fail_and_are_serviced_and_what_is_stored_holds(sited: P
     results = run_sited(tmp_path, lambda text: text.replace("[workload]", more))
     assert results.failed.is_empty()
     assert judged(tmp_path) == [()] * 3
-    assert results.runs["runs_lost"].to_list() == [5] * 3
+    assert results.runs["runs_lost"].to_list() == [3] * 3
 
 
 NIGHTLY = SITE.replace("default = true", 'default = true\nopen = ["Mon-Fri 18:00-08:00", "Sat-Sun"]')

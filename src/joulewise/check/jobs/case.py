@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from joulewise.check.findings import findings
-from joulewise.check.jobs.failing import are_struck
 from joulewise.check.jobs.power import drawn_by_places, idle_site_w, is_by_place
+from joulewise.check.jobs.struck import are_struck
 from joulewise.model.arrays import Bools, Codes, Counts, Floats, Ints
 from joulewise.model.jobs import Fate, JobAllocation, JobWorld
 from joulewise.model.site import LAST as THE_LAST
@@ -88,7 +88,7 @@ class JobCase:
     @cached_property
     def is_struck(self) -> Bools:
         """Which of the stretches end as a node that they have on a site fails."""
-        return are_struck(self.world, self.allocation, self.stretches)
+        return are_struck(self.world, self.allocation, self.stretches.job, self.stretches.start_s)
 
     @cached_property
     def kept_until_s(self) -> Floats:
