@@ -220,7 +220,6 @@ REFUSED = {
     "scheduler.policy": ('"fcfs", "easy", "conservative"', '"prices"'),
     "scheduler.dropping_threshold": ("[scheduler]", "[scheduler]\ndropping_threshold = 0.5"),
     "scheduler.energy_filter": ("[scheduler]", '[scheduler]\nenergy_filter = "per-task"'),
-    "supply": ("[scheduler]", '[supply]\npower_cap = "1 MW"\n\n[scheduler]'),
     "system": ("[workload]", 'mtbf = "5 min"\nmttr = "1 min"\n\n[workload]'),
 }
 
@@ -230,6 +229,21 @@ def test_what_is_not_modelled_on_a_site_is_refused(where: str, tmp_path: Path) -
     failed = run_sited(tmp_path, lambda text: text.replace(*REFUSED[where])).failed
     assert failed.height
     assert all(where in error for error in failed["error"])
+
+
+def test_a_cap_limits_a_site_and_what_is_stored_holds(tmp_path: Path) -> None:
+    lines = ('idle_power = "20 W"', 'core_power = "5 W"')
+    powers = SITE.replace("count = 2\n", "count = 2\n" + "\n".join(lines) + "\n")
+    powers = powers.replace("count = 4\n", "count = 4\n" + "\n".join(lines) + "\n")
+    powers = powers.replace("weight = 10", 'weight = 10\ngpu_power = "100 W"')
+    (tmp_path / "site.toml").write_text(powers)
+    (tmp_path / "log.txt").write_text(log())
+    text = STUDY.replace("[scheduler]", '[supply]\npower_cap = "560 W"\n\n[scheduler]')
+    results = run_study(parse_study(text, "study.toml", tmp_path), tmp_path / "out", 1)
+    assert results.failed.is_empty()
+    assert judged(tmp_path) == [()] * 3
+    assert all(peak_w <= 560 for peak_w in results.runs["energy_peak_w"])
+    assert results.runs["standby_energy_j"].min() > 0
 
 
 SHARED = """
