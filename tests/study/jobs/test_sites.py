@@ -220,7 +220,6 @@ REFUSED = {
     "workload.end": ('"fcfs", "easy", "conservative"', '"prices"'),
     "scheduler.dropping_threshold": ("[scheduler]", "[scheduler]\ndropping_threshold = 0.5"),
     "scheduler.energy_filter": ("[scheduler]", '[scheduler]\nenergy_filter = "per-task"'),
-    "supply": ("[scheduler]", '[supply]\npower_cap = "1 MW"\n\n[scheduler]'),
 }
 
 
@@ -260,6 +259,21 @@ def test_partitions_start_jobs_at_their_hours(tmp_path: Path) -> None:
     store, run = Store(tmp_path / "out"), results.runs["run"][0]
     jobs = store.read_table(store.detail_file(JOBS, run))
     assert jobs["start_s"].to_list() == [0, 36_600, 36_600], "the one that runs goes on, others wait until 18:00"
+
+
+def test_a_cap_limits_a_site_and_what_is_stored_holds(tmp_path: Path) -> None:
+    lines = ('idle_power = "20 W"', 'core_power = "5 W"')
+    powers = SITE.replace("count = 2\n", "count = 2\n" + "\n".join(lines) + "\n")
+    powers = powers.replace("count = 4\n", "count = 4\n" + "\n".join(lines) + "\n")
+    powers = powers.replace("weight = 10", 'weight = 10\ngpu_power = "100 W"')
+    (tmp_path / "site.toml").write_text(powers)
+    (tmp_path / "log.txt").write_text(log())
+    text = STUDY.replace("[scheduler]", '[supply]\npower_cap = "560 W"\n\n[scheduler]')
+    results = run_study(parse_study(text, "study.toml", tmp_path), tmp_path / "out", 1)
+    assert results.failed.is_empty()
+    assert judged(tmp_path) == [()] * 3
+    assert all(peak_w <= 560 for peak_w in results.runs["energy_peak_w"])
+    assert all(idle_j > 0 for idle_j in results.runs["standby_energy_j"])
 
 
 SHARED = """

@@ -75,24 +75,32 @@ def _plan(run, i, sign):
         hour += 1
 
 
-@shared
+@inlined
 def draw(run, i, now_s):
     """A job that has got the places that were chosen draws power from now on, for as long as it is planned."""
+    if run.power.is_limited:
+        _draw(run, i, now_s)
+
+
+@shared
+def _draw(run, i, now_s):
     power = run.power
-    if not power.is_limited:
-        return
     power.of_job_mw[i], power.until_s[i] = drawn_mw(run, i), now_s + run.coming.planned_s[i]
     power.used_mw[0] += power.of_job_mw[i]
     _plan(run, i, 1)
     use(power.limits, power.ledger, now_s, power.until_s[i], power.of_job_mw[i] / MW_PER_W)
 
 
-@shared
+@inlined
 def stop_drawing(run, i, now_s):
     """A job draws nothing from now on; what it was planned to draw later is there for others."""
+    if run.power.is_limited:
+        _stop_drawing(run, i, now_s)
+
+
+@shared
+def _stop_drawing(run, i, now_s):
     power = run.power
-    if not power.is_limited:
-        return
     power.used_mw[0] -= power.of_job_mw[i]
     _plan(run, i, -1)
     use(power.limits, power.ledger, now_s, power.until_s[i], -power.of_job_mw[i] / MW_PER_W)
