@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from joulewise.kernels.live_prices import Gains
-from joulewise.simulate.jobs.arrays import PRICE_GAINS
+from joulewise.simulate.jobs.site import PRICE_GAINS
 from tests.twins.jobs.prices import Price
 from tests.twins.jobs.sites import SiteTwin
 
@@ -71,7 +71,7 @@ class PricedSiteTwin(SiteTwin):
         return max(paid)
 
     def find_first(self) -> None:
-        """Half of what waiting jobs are worth for what they take, all resources that they take in a group alike."""
+        """A part of what waiting jobs are worth for what they take, all resources that they take in a group alike."""
         worth: dict[tuple[int, int], float] = {}
         amount: dict[tuple[int, int], float] = {}
         for job in self.waiting:
@@ -131,18 +131,12 @@ class PricedSiteTwin(SiteTwin):
                 self.waiting.remove(job)
             else:
                 self.hold(job, now_s)
-        self.adjust(now_s, worth)
+        self.adjust(now_s)
 
-    def adjust(self, now_s: float, worth: Callable[[int, float], float]) -> None:
-        """Move prices by what is free; what is scarcest in a group counts as used up while somebody would pay."""
+    def adjust(self, now_s: float) -> None:
+        """Move prices by what is free."""
         minutes = min(now_s - self.last_s if math.isfinite(self.last_s) else 60.0, self.gains.memory_s) / 60
         self.last_s = now_s
-        wanted = set()
-        for job in self.waiting:
-            for way in self.ways(job) if self.may_run([job], now_s) else []:
-                self.only[job] = way
-                if self.gain(job, now_s, worth) > 0:
-                    wanted |= {g for g in range(self.site.n_groups) if self.gives(job, g)}
         for g in range(self.site.n_groups):
             places = [place for place in self.places() if place[0] == g]
             has = [sum(column) for column in zip(*map(self.all_of, places), strict=True)]
@@ -150,8 +144,6 @@ class PricedSiteTwin(SiteTwin):
                 sum(column) for column in zip(*(self.free(place, now_s, now_s, False) for place in places), strict=True)
             ]
             idle = {r: part / all_ for r, (part, all_) in enumerate(zip(free, has, strict=True)) if all_}
-            if g in wanted and idle:
-                idle[min(idle, key=lambda r: idle[r])] = 0.0
             for r, share in idle.items():
                 if (g, r) in self.prices:
                     step = max(-self.gains.fall, (self.gains.idle - share) / self.gains.idle)

@@ -41,6 +41,7 @@ from joulewise.kernels.jobs.sites.layout import (
     Waiting,
 )
 from joulewise.kernels.jobs.sites.prices import UNKNOWN, SitePrices
+from joulewise.kernels.live_prices import Gains
 from joulewise.model import site as model
 from joulewise.model.arrays import Bools, Counts
 from joulewise.model.conditions import NO_JOB
@@ -75,7 +76,8 @@ _BEFORE_ALL_S = -1.0
 _WHOLE = 2**32
 """What all of a resource of a node counts where leftovers are compared."""
 _RING = 1024
-PRICE_SLACK = 0.2
+PRICE_GAINS = Gains(idle=0.1, first_part=0.1, depth=1000.0)
+"""Jobs of a site wait for hours without losing worth, so that prices begin low and may fall far."""
 _MOST_ROWS = 64
 MOST_PIECES = 200_000_000
 """Room for this many is about 3 GB of addresses; memory is what is in use at a time."""
@@ -453,7 +455,7 @@ def _prices(site: Site, demands: Demands, *, is_used: bool) -> SitePrices:
     return SitePrices(
         is_used, per_s, per_s.copy(), whole,
         np.zeros(n_classes), np.zeros(n_classes, np.int64), _zero(), np.full(1, -1.0), np.zeros(n), np.zeros(n),
-        np.zeros(site.n_groups, np.bool_), np.zeros(n), PRICE_SLACK, job_arrays.PRICE_GAINS,
+        PRICE_GAINS,
     )  # fmt: skip
 
 

@@ -13,13 +13,14 @@ from joulewise.kernels.jobs.sites.conditions import comes_as
 from joulewise.kernels.jobs.sites.failing import fail_nodes, next_failure_s
 from joulewise.kernels.jobs.sites.fitting import could_fit, fits_now
 from joulewise.kernels.jobs.sites.giving import may_stop_others, starts_in_place_of_others
-from joulewise.kernels.jobs.sites.greedy import close_looks, drop_hopeless, next_best, open_looks
+from joulewise.kernels.jobs.sites.greedy import drop_hopeless, next_best, open_looks
 from joulewise.kernels.jobs.sites.holders import is_allowed
 from joulewise.kernels.jobs.sites.hours import next_turn_s, turn_partitions
 from joulewise.kernels.jobs.sites.kept import kept_s, see_kept
 from joulewise.kernels.jobs.sites.layout import ANY_NUMBER, NO_ROOM, NOWHERE, PASSED_OVER, STARTED
 from joulewise.kernels.jobs.sites.parts import may_parts, start_parts
 from joulewise.kernels.jobs.sites.power import may_draw, next_supply_s
+from joulewise.kernels.jobs.sites.prices import move_prices
 from joulewise.kernels.jobs.sites.queue import queue_up, sort
 from joulewise.kernels.jobs.sites.running import begin_job, end_all, is_outlived, place_job
 from joulewise.kernels.jobs.sites.shares import see_shares
@@ -129,7 +130,8 @@ def _map_greedily(run, fates, now_s):
             waiting.job[keep] = waiting.job[at]
             keep += 1
     waiting.n[0] = keep
-    close_looks(run, now_s)
+    if run.greed.prices.is_used:
+        move_prices(run, now_s)
 
 
 @inlined

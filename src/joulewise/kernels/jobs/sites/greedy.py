@@ -17,10 +17,10 @@ from joulewise.kernels.heap import pop, push, replace_top, sift
 from joulewise.kernels.jit import inlined, shared
 from joulewise.kernels.jobs.sites.earliest import earliest
 from joulewise.kernels.jobs.sites.fitting import choose, could_fit, fits_now
-from joulewise.kernels.jobs.sites.holders import count_for, is_allowed
+from joulewise.kernels.jobs.sites.holders import count_for
 from joulewise.kernels.jobs.sites.layout import NOWHERE
 from joulewise.kernels.jobs.sites.power import MW_PER_W, drawn_mw
-from joulewise.kernels.jobs.sites.prices import move_prices, open_prices, paid_per_s
+from joulewise.kernels.jobs.sites.prices import open_prices, paid_per_s
 
 
 @inlined
@@ -201,26 +201,3 @@ def drop_hopeless(run, fates, now_s):
             waiting.job[keep] = i
             keep += 1
     waiting.n[0] = keep
-
-
-@inlined
-def _want(run, i, now_s):
-    """Note in which groups a job would pay for a start now."""
-    greed = run.greed
-    for o in range(greed.first[greed.kind[i]], greed.first[greed.kind[i] + 1]):
-        k = run.asks.of_job[i] = greed.option[o]
-        if _worth(run, i, now_s) > 0.0:
-            for g in range(run.ground.rank.size):
-                greed.prices.is_wanted[g] |= run.asks.gives[k, g] > 0
-
-
-@shared
-def close_looks(run, now_s):
-    """Let prices follow what has become of an event: what is free, and for what jobs wait that would pay."""
-    if not run.greed.prices.is_used:
-        return
-    run.greed.prices.is_wanted[:] = False
-    for at in range(run.waiting.n[0]):
-        if is_allowed(run, run.waiting.job[at], now_s):
-            _want(run, run.waiting.job[at], now_s)
-    move_prices(run, now_s)

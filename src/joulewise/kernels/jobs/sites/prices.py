@@ -1,8 +1,7 @@
 """Prices of what nodes have, by the group of nodes, that adapt by themselves: what is scarce becomes more expensive.
 
 A job pays for what its pieces take of each resource as long as it is planned. After every event with work each price
-moves by the share of the resource that is free in its group. Where a job waits that would pay, nobody can use what is
-left of the resource of which least is free, so that this one counts as used up.
+moves by the share of the resource that is free in its group.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class SitePrices(NamedTuple):
 
     Of resource r of group g it is `per_s[g * n + r]`, n resources in all, below 0 while it is not known. A job of class
     k pays `paid[k]` per second, as found in the event `paid_at[k]` of `n_events[0]`. The last one was at `last_s[0]`.
-    `worth` and `amount` are room for sums, as is what share of each resource is `idle`, and which groups are wanted.
+    `worth` and `amount` are room for sums.
     """
 
     is_used: bool
@@ -38,9 +37,6 @@ class SitePrices(NamedTuple):
     last_s: NDArray[np.float64]
     worth: NDArray[np.float64]
     amount: NDArray[np.float64]
-    is_wanted: NDArray[np.bool_]
-    idle: NDArray[np.float64]
-    slack: float
     gains: Gains
 
 
@@ -121,32 +117,22 @@ def open_prices(run):
 
 
 @inlined
-def _see_idle(run, g):
-    """See which share of each resource of a group is free; of which it is least, -1 if it has nothing."""
-    prices, n, least = run.greed.prices, run.asks.need.shape[2], -1
-    for r in range(n):
-        at, free = g * n + r, 0
-        if prices.whole[at] == 0:
-            continue
-        for q in range(run.ground.first[g], run.ground.first[g + 1]):
-            free += run.ground.free[q, r]
-        prices.idle[at] = free / prices.whole[at]
-        if least < 0 or prices.idle[at] < prices.idle[least]:
-            least = at
-    return least
+def _idle_of(run, g, r):
+    """Which share of a resource of a group is free."""
+    free = 0
+    for q in range(run.ground.first[g], run.ground.first[g + 1]):
+        free += run.ground.free[q, r]
+    return free / run.greed.prices.whole[g * run.asks.need.shape[2] + r]
 
 
 @shared
 def move_prices(run, now_s):
-    """Move all prices by what is free after an event, and by how long ago the one before was."""
+    """Move all prices that are known by what is free after an event, and by how long ago the one before was."""
     prices, n = run.greed.prices, run.asks.need.shape[2]
     passed_s = now_s - prices.last_s[0] if prices.last_s[0] >= 0.0 else MINUTE_S
     minutes = min(passed_s, prices.gains.memory_s) / MINUTE_S
     prices.last_s[0] = now_s
     for g in range(run.ground.rank.size):
-        least = _see_idle(run, g)
-        if prices.is_wanted[g] and least >= 0:
-            prices.idle[least] = max(prices.idle[least] - prices.slack, 0.0)
-        for at in range(g * n, g * n + n):
-            if prices.per_s[at] > 0.0:
-                move_time_price(prices, at, prices.idle[at], minutes)
+        for r in range(n):
+            if prices.per_s[g * n + r] > 0.0:
+                move_time_price(prices, g * n + r, _idle_of(run, g, r), minutes)
