@@ -18,7 +18,6 @@ from joulewise.worlds.jobs.sites.site import CORES, MEMORY_MIB, NODES, Partition
 from joulewise.worlds.jobs.sites.too_little import amount_of
 from joulewise.worlds.jobs.trace_jobs import TraceFinding
 
-
 _SINGULAR = {JOBS: "job", NODES: "node", CORES: "processor"}
 
 
