@@ -71,7 +71,10 @@ def test_qualities_of_service_that_the_site_does_not_have_are_told() -> None:
 
 def test_limits_that_keep_every_job_of_a_holder_from_starting_are_told() -> None:
     jobs = [{"queue": "wide", "cores": 4}, {"queue": "wide", "cores": 3, "nodes": 2}, {"queue": "wide", "cores": 2}]
-    assert told(jobs) == ([False, False, True], {"wide may have 3 cores in all": 1, "wide may have 1 nodes in all": 1})
+    assert told(jobs) == (
+        [False, False, True],
+        {"wide may have 3 processors in all": 1, "wide may have 1 node in all": 1},
+    )
 
 
 def test_the_longest_time_is_that_of_the_partition_s_quality_of_service_first() -> None:

@@ -10,13 +10,15 @@ import polars as pl
 
 from joulewise.model.arrays import Ints
 from joulewise.model.site import Limits
-from joulewise.units import duration
+from joulewise.units import count, duration
 from joulewise.worlds.jobs.sites.associations import Associations
 from joulewise.worlds.jobs.sites.ground import OF_A_GPU, few
 from joulewise.worlds.jobs.sites.limits import JOBS, SiteLimits, Standing, standings, unit_of
-from joulewise.worlds.jobs.sites.site import MEMORY_MIB, Partition, SiteTables
+from joulewise.worlds.jobs.sites.site import CORES, MEMORY_MIB, NODES, Partition, SiteTables
 from joulewise.worlds.jobs.sites.too_little import amount_of
 from joulewise.worlds.jobs.trace_jobs import TraceFinding
+
+_SINGULAR = {JOBS: "job", NODES: "node", CORES: "processor"}
 
 
 class Admission(NamedTuple):
@@ -98,8 +100,8 @@ def note_beyond_limits(tables: SiteTables, limits: Limits, of_job: Ints, finding
 
 def _amount(tables: SiteTables, name: str, n: int) -> str:
     """So much of a thing that is limited, in words."""
-    if name == JOBS:
-        return f"{n:,} jobs"
+    if name in _SINGULAR:
+        return count(n, _SINGULAR[name])
     if name == MEMORY_MIB or unit_of(tables, name) == OF_A_GPU:
         return amount_of(name, n * unit_of(tables, name))
     return f"{n:,} {name}"
