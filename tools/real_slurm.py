@@ -2,9 +2,9 @@
 
     python -m tools.real_slurm [--seed 107] [--keep FILE]
 
-It takes seven minutes, root, and `apt install slurm-wlm munge slurmdbd mariadb-server-core mariadb-client-core`. Two Slurms run side by side on
-this host, each with its own database of accounts. The simulator replays the log of each, on the site that its files
-describe. FILE, a .tar.gz, keeps those of the first.
+It takes seven minutes, root, and what `make ready` installs. Two Slurms run side by side on this host, each with its
+own database of accounts. The simulator replays the log of each, on the site that its files describe. FILE, a .tar.gz,
+keeps those of the first.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ import argparse
 import sys
 import tarfile
 from collections import Counter
+from io import BytesIO
 from pathlib import Path
 from random import Random
+from socket import gethostname
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -57,10 +59,13 @@ def main() -> None:
 
 
 def keep(folder: Path, to: Path) -> None:
-    """Pack what a Slurm printed."""
+    """Pack what a Slurm printed, without where it ran."""
     with tarfile.open(to, "w:gz") as packed:
         for name in (*SITE, LOG):
-            packed.add(folder / name, name)
+            text = (folder / name).read_text().replace(str(folder), "/slurm").replace(gethostname(), "host").encode()
+            entry = tarfile.TarInfo(name)
+            entry.size = len(text)
+            packed.addfile(entry, BytesIO(text))
 
 
 def tell(replays: list[Replay]) -> None:

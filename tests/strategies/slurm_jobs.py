@@ -82,7 +82,7 @@ def jobs_at_random(draws: Random) -> list[Asked]:
         seconds = round(draws.uniform(8, 36), 1)
         limit_min = draws.choice((1, 2, 3, 5))
         options = (
-            f"--nodes={nodes}", f"--ntasks={tasks}", f"--qos={qos}", f"--uid={draws.choice(_USERS)}",
+            f"--nodes={nodes}", f"--ntasks-per-node={tasks // nodes}", f"--qos={qos}", f"--uid={draws.choice(_USERS)}",
             f"--time={limit_min}", *([f"--gres=gpu:{gpus}"] if gpus else []),
         )  # fmt: skip
         jobs.append(Asked(partition, options, seconds))
