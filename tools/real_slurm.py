@@ -13,10 +13,8 @@ import argparse
 import sys
 import tarfile
 from collections import Counter
-from io import BytesIO
 from pathlib import Path
 from random import Random
-from socket import gethostname
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -59,13 +57,10 @@ def main() -> None:
 
 
 def keep(folder: Path, to: Path) -> None:
-    """Pack what a Slurm printed, without where it ran."""
+    """Pack what a Slurm printed."""
     with tarfile.open(to, "w:gz") as packed:
         for name in (*SITE, LOG):
-            text = (folder / name).read_text().replace(str(folder), "/slurm").replace(gethostname(), "host").encode()
-            entry = tarfile.TarInfo(name)
-            entry.size = len(text)
-            packed.addfile(entry, BytesIO(text))
+            packed.add(folder / name, name)
 
 
 def tell(replays: list[Replay]) -> None:

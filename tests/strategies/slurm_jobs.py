@@ -10,6 +10,8 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from random import Random
+from socket import gethostname
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
@@ -90,17 +92,18 @@ def jobs_at_random(draws: Random) -> list[Asked]:
 
 
 def run_by_slurm(folders: Sequence[Path], jobs: Sequence[Asked]) -> None:
-    """Have a Slurm for each folder run the jobs, side by side, and print there what SITE and LOG say."""
+    """Have a Slurm for each folder run the jobs, side by side, and write there what SITE and LOG say."""
     with ExitStack() as stack:
-        started = [
-            stack.enter_context(running_slurm(folder, _N_NODES, _N_CPUS, _SETTINGS, _GPUS, keep_accounts))
-            for folder in folders
-        ]
+        started = []
+        for _ in folders:
+            room = Path(stack.enter_context(TemporaryDirectory(ignore_cleanup_errors=True)))
+            room.chmod(0o711)  # jobs run as their users, who have to come to their scripts
+            started.append(stack.enter_context(running_slurm(room, _N_NODES, _N_CPUS, _SETTINGS, _GPUS, keep_accounts)))
         with ThreadPoolExecutor(len(started)) as threads:
-            list(threads.map(partial(_run, jobs=jobs), started))
+            list(threads.map(partial(_run, jobs=jobs), started, folders))
 
 
-def _run(slurm: Slurm, jobs: Sequence[Asked]) -> None:
+def _run(slurm: Slurm, folder: Path, jobs: Sequence[Asked]) -> None:
     """Have a job come every second, and tell of all when they have ended."""
     tell_accounts(slurm, _ACCOUNTS)
     begin_s = int(time.time()) + 2
@@ -112,16 +115,17 @@ def _run(slurm: Slurm, jobs: Sequence[Asked]) -> None:
         )  # fmt: skip
     since = f"--starttime={datetime.fromtimestamp(begin_s):%Y-%m-%dT%H:%M:%S}"
     which = ("--allusers", "--allocations", "--state=COMPLETED", since, "--endtime=now")
-    slurm.wait(lambda: not slurm.jobs(), _DRAIN_S)
     sacct = ("sacct", *which, "--parsable2", f"--format={_COLUMNS}")
+    slurm.wait(lambda: not slurm.jobs(), _DRAIN_S)
     slurm.wait(lambda: len(slurm.call(*sacct).splitlines()) > len(jobs))
     shown = {
-        "qos.txt": ("sacctmgr", "show", "qos", "--parsable2"),
-        "accounts.txt": ("sacctmgr", "show", "assoc", "tree", "--parsable2"),
-        LOG: sacct,
+        **{name: (slurm.folder / name).read_text() for name in ("slurm.conf", "gres.conf")},
+        "qos.txt": slurm.call("sacctmgr", "show", "qos", "--parsable2"),
+        "accounts.txt": slurm.call("sacctmgr", "show", "assoc", "tree", "--parsable2"),
+        LOG: slurm.call(*sacct),
     }
-    for name, command in shown.items():
-        (slurm.folder / name).write_text(slurm.call(*command))
+    for name, text in shown.items():
+        (folder / name).write_text(text.replace(str(slurm.folder), "/slurm").replace(gethostname(), "host"))
 
 
 class Replay(NamedTuple):
