@@ -95,10 +95,13 @@ $(BROWSER):
 	  echo "Chromium is not there and cannot be installed from here (root and apt): tests of pages in a browser are skipped." >&2
 	@mkdir -p $(VENV) && touch $@
 
-# Tests start a Slurm of their own, with every daemon in a temporary folder; likewise. One apt runs at a time.
+# Tests start a Slurm of their own, with every daemon in a temporary folder; likewise. One apt runs at a time. The
+# database of its accounts comes without the packages that would start one for the whole machine.
 $(SLURM): $(BROWSER)
-	@{ command -v slurmctld && command -v slurmd && command -v munged; } > /dev/null || { \
+	@{ command -v slurmctld && command -v slurmd && command -v munged && command -v slurmdbd && \
+	  command -v mariadbd && command -v mariadb; } > /dev/null || { \
 	  [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -qq && \
-	  DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends slurm-wlm munge > /dev/null; } || \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends slurm-wlm munge slurmdbd \
+	    mariadb-server-core mariadb-client-core > /dev/null; } || \
 	  echo "Slurm is not there and cannot be installed from here (root and apt): tests of queues are skipped." >&2
 	@mkdir -p $(VENV) && touch $@

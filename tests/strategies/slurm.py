@@ -80,12 +80,14 @@ class Slurm:
 
     folder: Path
     n_nodes: int
+    spare_port: int = 0
     daemons: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     @property
     def environment(self) -> Mapping[str, str]:
         """The variables with which Slurm's commands find it."""
-        return {**os.environ, "SLURM_CONF": str(self.folder / "slurm.conf")}
+        own = {"SLURM_CONF": str(self.folder / "slurm.conf"), "MYSQL_UNIX_PORT": str(self.folder / "db.sock")}
+        return {**os.environ, **own}
 
     def call(self, *command: object) -> str:
         """What one of Slurm's commands prints."""
@@ -122,9 +124,9 @@ class Slurm:
 
         self.wait(are_idle)
 
-    def wait(self, is_so: Callable[[], bool]) -> None:
+    def wait(self, is_so: Callable[[], bool], bound_s: float = _BOUND_S) -> None:
         """Wait until something is so, and no longer than the daemons live."""
-        deadline = time.monotonic() + _BOUND_S
+        deadline = time.monotonic() + bound_s
         while not is_so():
             is_well = time.monotonic() < deadline and all(daemon.poll() is None for daemon in self.daemons)
             assert is_well, (self.folder / "daemons.log").read_text()[-2000:]
@@ -151,15 +153,21 @@ class Slurm:
 
 @contextmanager
 def running_slurm(
-    folder: Path, n_nodes: int, cpus: int = 2, settings: str = ONE_PARTITION, gpus: Mapping[str, int] = NO_GPUS
+    folder: Path,
+    n_nodes: int,
+    cpus: int = 2,
+    settings: str = ONE_PARTITION,
+    gpus: Mapping[str, int] = NO_GPUS,
+    before: Callable[[Slurm], None] | None = None,
 ) -> Iterator[Slurm]:
     """A Slurm of nodes n1, n2, ... with so many processors each, and GPUs on some; only on this host.
 
-    The settings stand for those of their names in its configuration.
+    The settings stand for those of their names in its configuration. What has to run before the controller is
+    started, behind the daemon that proves who asks it.
     """
-    slurm = Slurm(folder, n_nodes)
+    control, spare, *ports = _free_ports(n_nodes + 2)
+    slurm = Slurm(folder, n_nodes, spare)
     (folder / "state").mkdir()
-    control, *ports = _free_ports(n_nodes + 1)
     lines = [f"NodeName=DEFAULT CPUs={cpus} RealMemory=100000 State=UNKNOWN"]
     for number, port in enumerate(ports, start=1):
         has = f" Gres=gpu:{gpus[f'n{number}']}" if f"n{number}" in gpus else ""
@@ -168,6 +176,9 @@ def running_slurm(
     _make_gpus(folder, gpus)
     guard = None
     try:
+        _start_munge(slurm)
+        if before is not None:
+            before(slurm)
         _start_controller(slurm)
         for number in range(1, n_nodes + 1):
             slurm.start("slurmd", "-D", "-N", f"n{number}", "-f", folder / "slurm.conf")
@@ -188,6 +199,7 @@ def running_controller(folder: Path, settings: str) -> Iterator[Slurm]:
     _configure(folder, _free_ports(1)[0], settings)
     guard = None
     try:
+        _start_munge(slurm)
         _start_controller(slurm)
         guard = _guarding(slurm)
         slurm.wait(lambda: _answers(slurm))
@@ -221,9 +233,14 @@ def _answers(slurm: Slurm) -> bool:
 
 
 def _start_controller(slurm: Slurm) -> None:
-    """Start the controller of a configuration that is written, and what proves who asks it."""
+    """Start the controller of a configuration that is written."""
+    (slurm.folder / "cgroup.conf").write_text("CgroupAutomount=no\nConstrainCores=no\nConstrainRAMSpace=no\n")
+    slurm.start("slurmctld", "-D", "-c", "-f", slurm.folder / "slurm.conf")
+
+
+def _start_munge(slurm: Slurm) -> None:
+    """Start what proves who asks a daemon."""
     folder = slurm.folder
-    (folder / "cgroup.conf").write_text("CgroupAutomount=no\nConstrainCores=no\nConstrainRAMSpace=no\n")
     key = folder / "munge.key"
     key.write_bytes(os.urandom(1024))
     key.chmod(0o400)
@@ -233,7 +250,6 @@ def _start_controller(slurm: Slurm) -> None:
         f"--pid-file={own['pid']}", f"--log-file={own['log']}", f"--seed-file={own['seed']}",
     )  # fmt: skip
     slurm.wait(own["sock"].is_socket)
-    slurm.start("slurmctld", "-D", "-c", "-f", folder / "slurm.conf")
 
 
 def _guarding(slurm: Slurm) -> subprocess.Popen[str]:

@@ -156,20 +156,20 @@ class _Asked(NamedTuple):
         return _Asked(self.job[which], self.at_s[which])
 
 
-def reasons(world: JobWorld, trace: Trace, allocation: JobAllocation) -> Codes:
-    """The place of each job's reason among REASONS; -1 where its waits differ by a minute at most or are not known."""
+def reasons(world: JobWorld, trace: Trace, allocation: JobAllocation, alike_s: float = ALIKE_S) -> Codes:
+    """The place of each job's reason among REASONS; -1 where its waits differ by `alike_s` at most or are not known."""
     from joulewise.simulate.jobs.measures import job_times
 
     ground = _ground_of(world, trace)
     log, replay = _logged(world, trace, ground), _replayed(world, allocation)
     more_s = job_times(world, allocation).wait_s - trace.logged_wait_s
-    jobs = np.flatnonzero(np.abs(more_s) > ALIKE_S)
+    jobs = np.flatnonzero(np.abs(more_s) > alike_s)
     at_s = np.maximum(first_starts_s(world, trace, allocation), allocation.ready_s)
     asked, is_late = _Asked(jobs, at_s[jobs]), more_s[jobs] > 0
     found = np.full(world.n_jobs, -1, np.int8)
     found[jobs[is_late]] = _of_late(world, ground, log, replay, asked.only(is_late))
     found[jobs[~is_late]] = _of_early(world, ground, log, asked.only(~is_late))
-    came_later = allocation.ready_s - world.jobs.work.arrival_s > ALIKE_S
+    came_later = allocation.ready_s - world.jobs.work.arrival_s > alike_s
     was_cut = np.isin(np.arange(world.n_jobs), allocation.pieces.job)
     conditions = world.jobs.conditions
     begins_s = None if conditions is None else conditions.begin_s

@@ -366,6 +366,13 @@ def test_a_list_of_nodes(tmp_path: Path) -> None:
     assert "it is a site for itself; import it alone" in refused(tmp_path, NODE_LIST, WHOLE)[0]
 
 
+def test_a_gres_conf_is_known_as_such_also_where_it_names_nodes(tmp_path: Path) -> None:
+    conf = MINIMAL + "GresTypes=gpu\nNodeName=n[1-2] CPUs=4 Gres=gpu:a100:2\nPartitionName=all Nodes=ALL\n"
+    gres = "NodeName=n1 Name=gpu Type=a100 File=/dev/nvidia[0-1]\nNodeName=n2 AutoDetect=nvml\n"
+    (group,) = imported(tmp_path, conf, gres).site.nodes
+    assert (group.count, group.gpus) == (2, {"a100": 2})
+
+
 def test_files_of_something_else(tmp_path: Path) -> None:
     assert refused(tmp_path, "# notes\n") == [
         "slurm-0.conf: is in no form that is known; must be one of scontrol show, slurm.conf, gres.conf, sacctmgr show "

@@ -75,7 +75,8 @@ _PAIR = re.compile(r'\s*([A-Za-z][\w.]*)\s*=\s*(?:"([^"]*)"|(\S*))')
 _INCLUDE = re.compile(r"\s*include\s+(\S.*?)\s*", re.IGNORECASE)
 _COMMENT = re.compile(r"(?<!\\)#.*")
 _CONF_KEY = re.compile(
-    r"^\s*(ClusterName|ControlMachine|SlurmctldHost|NodeName|PartitionName|SelectType|SchedulerType|Include)\b",
+    r"^\s*(ClusterName|ControlMachine|SlurmctldHost|PartitionName|SelectType|SchedulerType|Include|"
+    r"NodeName(?!=\S+\s+(?:Name|AutoDetect)=))\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _SHOWN = re.compile(r"^Configuration data as of|\bCPUAlloc=|\bTotalCPUs=", re.MULTILINE)
