@@ -1,4 +1,4 @@
-"""A Slurm in memory: jobs, nodes and a clock that is set by hand. It answers and obeys as the commands of a real one."""
+"""A Slurm in memory: jobs, nodes and a clock that is set by hand. It answers and obeys as a real one does."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ class FakeSlurm:
         options = dict(word.partition("=")[::2] for word in words[1:])
         asked = [part.partition(":")[::2] for part in options["--Format"].split(",")]
         shown = [job for job in self.jobs.values() if options.get("--states") or job.end_at_s is None]
-        return "".join("".join(f"{_CELLS[name](self, job)}{mark}" for name, mark in asked) + "\n" for job in shown)
+        return "".join("".join(f"{_CELLS[name](job)}{mark}" for name, mark in asked) + "\n" for job in shown)
 
     def show_nodes(self, words: Sequence[str]) -> str:
         """scontrol show node --oneliner"""
@@ -284,45 +284,45 @@ def _length(length_s: float) -> str:
     return f"{hours // 24}-{hours % 24:02d}:{rest // 60:02d}:{rest % 60:02d}"
 
 
-def _planned_end(slurm: FakeSlurm, job: FakeJob) -> str:
+def _planned_end(job: FakeJob) -> str:
     return _instant(job.end_at_s if job.start_at_s is None or job.end_at_s else job.start_at_s + job.limit_s)
 
 
-_Cell = Callable[[FakeSlurm, FakeJob], object]
+_Cell = Callable[[FakeJob], object]
 
-_CELLS: dict[str, _Cell] = dict.fromkeys((cell.text for cell in CELLS.values()), lambda slurm, job: "N/A")
+_CELLS: dict[str, _Cell] = dict.fromkeys((cell.text for cell in CELLS.values()), lambda _: "N/A")
 _CELLS |= {
-    "JobID": lambda slurm, job: job.number,
-    "ArrayJobID": lambda slurm, job: job.array or job.number,
-    "ArrayTaskID": lambda slurm, job: "N/A" if job.task is None else job.task,
-    "State": lambda slurm, job: job.state,
-    "Reason": lambda slurm, job: job.reason,
-    "UserName": lambda slurm, job: job.user,
-    "Account": lambda slurm, job: job.account or "(null)",
-    "QOS": lambda slurm, job: job.qos or "(null)",
-    "Partition": lambda slurm, job: job.partition,
-    "PriorityLong": lambda slurm, job: job.priority,
-    "SubmitTime": lambda slurm, job: _instant(job.submit_at_s),
-    "EligibleTime": lambda slurm, job: _instant(max(job.submit_at_s, job.begin_at_s) if job.priority else None),
-    "StartTime": lambda slurm, job: _instant(job.start_at_s),
+    "JobID": lambda job: job.number,
+    "ArrayJobID": lambda job: job.array or job.number,
+    "ArrayTaskID": lambda job: "N/A" if job.task is None else job.task,
+    "State": lambda job: job.state,
+    "Reason": lambda job: job.reason,
+    "UserName": lambda job: job.user,
+    "Account": lambda job: job.account or "(null)",
+    "QOS": lambda job: job.qos or "(null)",
+    "Partition": lambda job: job.partition,
+    "PriorityLong": lambda job: job.priority,
+    "SubmitTime": lambda job: _instant(job.submit_at_s),
+    "EligibleTime": lambda job: _instant(max(job.submit_at_s, job.begin_at_s) if job.priority else None),
+    "StartTime": lambda job: _instant(job.start_at_s),
     "EndTime": _planned_end,
-    "TimeLimit": lambda slurm, job: _length(job.limit_s),
-    "NumNodes": lambda slurm, job: 1,
-    "NumCPUs": lambda slurm, job: job.cores,
-    "tres-alloc": lambda slurm, job: f"cpu={job.cores},node=1,billing={job.cores}",
-    "Feature": lambda slurm, job: job.features or "(null)",
-    "ReqNodes": lambda slurm, job: compacted(job.wanted),
-    "NodeList": lambda slurm, job: job.on,
-    "OverSubscribe": lambda slurm, job: "OK",
-    "RestartCnt": lambda slurm, job: job.restarts,
-    "Name": lambda slurm, job: job.name,
-    "admin_comment": lambda slurm, job: job.admin_comment or "(null)",
-    "Comment": lambda slurm, job: job.comment or "(null)",
+    "TimeLimit": lambda job: _length(job.limit_s),
+    "NumNodes": lambda _: 1,
+    "NumCPUs": lambda job: job.cores,
+    "tres-alloc": lambda job: f"cpu={job.cores},node=1,billing={job.cores}",
+    "Feature": lambda job: job.features or "(null)",
+    "ReqNodes": lambda job: compacted(job.wanted),
+    "NodeList": lambda job: job.on,
+    "OverSubscribe": lambda _: "OK",
+    "RestartCnt": lambda job: job.restarts,
+    "Name": lambda job: job.name,
+    "admin_comment": lambda job: job.admin_comment or "(null)",
+    "Comment": lambda job: job.comment or "(null)",
 }
 
 
 def _set(name: str, read: Callable[[str], object] = str) -> Callable[[FakeSlurm, FakeJob, str], None]:
-    return lambda slurm, job, value: setattr(job, name, read(value))
+    return lambda _, job, value: setattr(job, name, read(value))
 
 
 def _set_partition(slurm: FakeSlurm, job: FakeJob, value: str) -> None:

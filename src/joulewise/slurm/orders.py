@@ -82,7 +82,8 @@ def _length(value: float) -> str:
 
 
 def _comment(value: str) -> str:
-    """A comment of ours, which begins with our mark. What is not plain text in it is left out: people may have written it."""
+    """A comment of ours, which begins with our mark; what is not plain text in it is left out, as people may have
+    written it."""
     plain = "".join(_COMMENT.findall(value))[:LONGEST_COMMENT]
     if not plain.startswith(MARK):
         raise ValueError(f"{value!r:.80} does not begin with {MARK!r}")

@@ -1,7 +1,7 @@
 """What the bridge remembers in one SQLite file: which runs used how much energy, what was decided, what was earned.
 
-The cluster is the truth: a run is known by its job, its restarts and its start, so that nothing is counted twice however
-often it is seen, and what is not in the queue any more is closed.
+The cluster is the truth: a run is known by its job, its restarts and its start, so that nothing is counted twice
+however often it is seen, and what is not in the queue any more is closed.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from joulewise.errors import InputError, Problem
-from joulewise.files import locked
+from joulewise.files import locked, write_atomic
 
 NAME = "slurm.sqlite"
+HEARTBEAT = "heartbeat"
 VERSION = 1
 _OURS = 0x4A6F756C
 """The file says by this number, "Joul", whose it is."""
@@ -148,11 +149,11 @@ class State:
             self._connection.execute("BEGIN IMMEDIATE")
             yield self._connection
 
-    def _all(self, question: str, values: Sequence[object] | dict[str, object] = ()) -> list[tuple[object, ...]]:
+    def _all(self, question: str, values: Sequence[object] | dict[str, object] = ()) -> list[tuple[Any, ...]]:
         with _in_words(self._path):
             return self._connection.execute(question, values).fetchall()
 
-    def _one(self, question: str, values: Sequence[object] | dict[str, object] = ()) -> object:
+    def _one(self, question: str, values: Sequence[object] | dict[str, object] = ()) -> Any:
         rows = self._all(question, values)
         return rows[0][0] if rows else None
 
@@ -240,3 +241,8 @@ def _in_words(path: Path) -> Iterator[None]:
 def run_of(job: str, restarts: int, start_at_s: float, limit_s: float | None, power_w: float) -> Run:
     """A run that goes on, which ends at its limit at the latest."""
     return Run(job, restarts, start_at_s, start_at_s + (math.inf if limit_s is None else limit_s), power_w)
+
+
+def beat(folder: Path, now_s: float) -> None:
+    """Say that the daemon lives, to the script that holds jobs and to the timer that releases them."""
+    write_atomic(folder / HEARTBEAT, f"{now_s:.0f}\n")

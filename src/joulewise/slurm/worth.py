@@ -27,7 +27,7 @@ _LEVELS = dict(zip(PRIORITIES, UtilityParameters().priority_values, strict=True)
 
 @dataclass(frozen=True)
 class CommentLimits:
-    """What comments may say: the words, and the most utility, which is that of the QOS, else of the account, else all."""
+    """What comments may say: the words, and the most utility, by QOS before account before that of all."""
 
     longest: int = 1_000
     words: tuple[str, ...] = WORDS
