@@ -65,13 +65,13 @@ def test_variables_that_change_what_is_printed_are_kept_away(tmp_path: Path) -> 
 
 def test_who_takes_too_long_is_silent(tmp_path: Path) -> None:
     commands = program(tmp_path, "squeue", "import time; time.sleep(60)")
-    with pytest.raises(SlurmError, match="did not answer within 0.2 s.*slurmctld runs") as caught:
+    with pytest.raises(SlurmError, match=r"did not answer within 0.2 s.*slurmctld runs") as caught:
         commands.run(("squeue",), 0.2)
     assert caught.value.is_silent
 
 
 def test_a_command_that_is_not_there() -> None:
-    with pytest.raises(SlurmError, match="cannot be run: No such file.*install") as caught:
+    with pytest.raises(SlurmError, match=r"cannot be run: No such file.*install") as caught:
         Commands({"PATH": "/nowhere"}).run(("joulewise-no-such-command",), 5)
     assert not caught.value.is_silent
 
@@ -79,7 +79,9 @@ def test_a_command_that_is_not_there() -> None:
 @pytest.mark.parametrize("complaint", COMPLAINTS, ids=lambda complaint: complaint.words)
 def test_complaints_come_with_what_to_do(tmp_path: Path, complaint: tuple[str, bool, str]) -> None:
     words, is_silent, advice = complaint
-    commands = program(tmp_path, "scontrol", f"import sys; print('scontrol: error: {words} for x', file=sys.stderr); exit(1)")
+    commands = program(
+        tmp_path, "scontrol", f"import sys; print('scontrol: error: {words} for x', file=sys.stderr); exit(1)"
+    )
     with pytest.raises(SlurmError) as caught:
         commands.run(("scontrol", "release", "7"), 20)
     assert caught.value.is_silent == is_silent

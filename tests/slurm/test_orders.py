@@ -44,14 +44,14 @@ def test_what_is_changed_of_a_job() -> None:
 BAD: list[tuple[str, Any]] = [
     ("partitions", []), ("partitions", "cpu"), ("partitions", ["cpu Priority=1"]), ("partitions", ["a\nb"]),
     ("nodes", ["n1", "-x"]), ("nodes", ["n[1-9]"]), ("nodes", [7]), ("features", "a b"), ("features", "a;b"),
-    ("start_at_s", -1.0), ("start_at_s", float("nan")), ("start_at_s", 1e300), ("limit_s", 0), ("limit_s", float("inf")),
-    ("admin_comment", "mine"), ("admin_comment", ""),
+    ("start_at_s", -1.0), ("start_at_s", float("nan")), ("start_at_s", 1e300), ("limit_s", 0),
+    ("limit_s", float("inf")), ("admin_comment", "mine"), ("admin_comment", ""),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "value"), BAD)
 def test_what_is_of_no_pattern_is_not_told(name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match="is no|must be|needs|begin"):
+    with pytest.raises(ValueError, match=r"is no|must be|needs|begin"):
         update("7", **{name: value})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -162,7 +163,7 @@ def test_what_cannot_be_read_is_refused_with_its_job(name: str, text: str) -> No
 
 def test_an_answer_that_is_cut_off_is_refused() -> None:
     for at in range(1, len(TEXT) - 1, 97):
-        with pytest.raises(InputError, match="must be 32 for each job|cannot be read"):
+        with pytest.raises(InputError, match=r"must be 32 for each job|cannot be read"):
             queue_of_text(TEXT[:at], MARK)
     assert queue_of_text("", MARK) == []
 
@@ -198,7 +199,8 @@ def test_limits_without_end_in_each_shape() -> None:
 
 
 BAD_ANSWERS = (
-    "", "null", "[]", "{}", '{"jobs": {}}', '{"jobs": [1]}', '{"jobs": [{}]}', "[" * 100_000, '{"jobs": [{"job_id": []}]}',
+    "", "null", "[]", "{}", '{"jobs": {}}', '{"jobs": [1]}', '{"jobs": [{}]}', "[" * 100_000,
+    '{"jobs": [{"job_id": []}]}',
     '{"jobs": [{"job_id": 1, "job_state": "PENDING", "submit_time": 1e300}]}',
     '{"jobs": [{"job_id": 1, "job_state": "PENDING", "submit_time": NaN}]}',
     '{"jobs": [{"job_id": 1, "job_state": "PENDING", "array_task_string": "1-..."}]}',
@@ -214,7 +216,13 @@ def test_json_that_is_no_answer_is_refused(text: str) -> None:
 
 
 def test_steps_in_lists_of_tasks() -> None:
-    job = {**ANSWER["jobs"][0], "job_id": 5, "array_job_id": 5, "array_task_id": None, "array_task_string": "0-10:5,12%2"}
+    job = {
+        **ANSWER["jobs"][0],
+        "job_id": 5,
+        "array_job_id": 5,
+        "array_task_id": None,
+        "array_task_string": "0-10:5,12%2",
+    }
     assert [task.key for task in queue_of_json(json.dumps({"jobs": [job]}))] == ["5_0", "5_5", "5_10", "5_12"]
 
 
@@ -227,9 +235,5 @@ def test_altered_answers_are_read_or_refused(seed: int) -> None:
     text = altered(TEXT, draw)
     answer = altered(json.dumps(dressed(ANSWER, draw.choice(list(SHAPES)))), draw)
     for read in (lambda: queue_of_text(text, MARK), lambda: queue_of_json(answer)):
-        try:
-            jobs = read()
-        except InputError as error:
-            assert str(error)
-        else:
-            assert all(job.key and job.stage and (job.held_by or True) for job in jobs)
+        with suppress(InputError):
+            assert all(job.key and job.stage for job in read())

@@ -99,7 +99,9 @@ def test_an_administrator_chooses_the_words() -> None:
     assert "must be one of max_utility" in said_of(one(comment=GOOD), limits).reason
 
 
-@given(st.dictionaries(st.sampled_from(WORDS), st.one_of(st.none(), st.booleans(), st.floats(), st.integers(), st.text())))
+@given(
+    st.dictionaries(st.sampled_from(WORDS), st.one_of(st.none(), st.booleans(), st.floats(), st.integers(), st.text()))
+)
 def test_any_values_are_taken_or_refused(values: dict[str, Any]) -> None:
     answer = said(json.dumps(values))
     assert (answer.rule is None) == bool(answer.reason)

@@ -69,7 +69,7 @@ class FakeSlurm:
     nodes: dict[str, FakeNode]
     partitions: dict[str, list[str]]
     now_s: float = 1_800_000_000.0
-    jobs: dict[int, FakeJob] = field(default_factory=dict)
+    jobs: dict[str, FakeJob] = field(default_factory=dict)
     told: list[tuple[str, ...]] = field(default_factory=list)
     """Every command that was run."""
     silent_for: int = 0
@@ -87,13 +87,12 @@ class FakeSlurm:
         is_held: bool = False, **others: str,
     ) -> list[str]:  # fmt: skip
         """Submit a job, or an array of so many tasks, perhaps held; its keys."""
-        first, keys = self._next, []
+        number, keys = self._number(), []
         for task in range(max(tasks, 1)):
-            job = FakeJob(self._next, partition, cores, limit_s, runs_s, self.now_s, **others)  # type: ignore[arg-type]
-            job.array, job.task = (first, task) if tasks else (0, None)
+            job = FakeJob(number, partition, cores, limit_s, runs_s, self.now_s, **others)  # type: ignore[arg-type]
+            job.array, job.task = (number, task) if tasks else (0, None)
             job.priority, job.reason = (0, "JobHeldUser") if is_held else (self._priority(), "None")
-            self.jobs[self._next] = job
-            self._next += 1
+            self.jobs[job.key] = job
             keys.append(job.key)
         self.schedule()
         return keys
@@ -126,7 +125,7 @@ class FakeSlurm:
 
     def job(self, key: str) -> FakeJob:
         """The job that is called so."""
-        return next(job for job in self.jobs.values() if key in (job.key, str(job.number)))
+        return self.jobs[key]
 
     # --- scheduling -----------------------------------------------------------------------------------------
 
@@ -144,6 +143,7 @@ class FakeSlurm:
         if not fitting:
             job.reason = "Resources"
             return
+        self._part(job)
         job.state, job.reason, job.on, job.start_at_s = "RUNNING", "None", fitting[0], self.now_s
 
     def _allowed(self, job: FakeJob) -> list[str]:
@@ -168,6 +168,15 @@ class FakeSlurm:
 
     def _end(self, job: FakeJob, state: str) -> None:
         job.state, job.end_at_s = state, self.now_s
+
+    def _number(self) -> int:
+        self._next += 1
+        return self._next - 1
+
+    def _part(self, job: FakeJob) -> None:
+        """Give a task a number of its own when it is no more like the others of its array; the last keeps theirs."""
+        if any(other is not job and other.number == job.number for other in self.jobs.values()):
+            job.number = self._number()
 
     def _priority(self) -> int:
         self._given += 1
@@ -226,7 +235,7 @@ class FakeSlurm:
         for name, value in changes.items():
             _UPDATES[name](self, job, value)
         if job.state != "PENDING" and (whole.wanted, whole.partition) != (job.wanted, job.partition):
-            self.jobs[job.number] = whole
+            self.jobs[job.key] = whole
             raise _refusal("Job is no longer pending execution")
 
     def _each(self, words: Sequence[str]) -> Iterator[FakeJob]:

@@ -97,11 +97,11 @@ class State:
 
     def energy_j(self, since_s: float, now_s: float) -> float:
         """The energy of all runs between two instants: measured where it is, in even shares of its time."""
-        return float(self._one(_ENERGY, {"since": since_s, "now": now_s}) or 0.0)
+        return float(self._one(_ENERGY, {"since": since_s, "now": now_s}))
 
     def utility(self, since_s: float) -> float:
         """What the runs that ended since an instant have earned."""
-        return float(self._one("SELECT sum(utility) FROM runs WHERE end_at_s >= ?", (since_s,)) or 0.0)
+        return float(self._one("SELECT total(utility) FROM runs WHERE end_at_s >= ?", (since_s,)))
 
     def open_runs(self) -> list[Run]:
         """The runs that have not ended, as far as is known."""
@@ -162,7 +162,7 @@ _COLUMNS = "job, restarts, start_at_s, latest_end_at_s, power_w, end_at_s"
 _THE_RUN = "job = ? AND restarts = ? AND start_at_s = ?"
 _SEE = f"""
 INSERT INTO runs ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)
-ON CONFLICT DO UPDATE SET latest_end_at_s = excluded.latest_end_at_s,
+ON CONFLICT (job, restarts, start_at_s) DO UPDATE SET latest_end_at_s = excluded.latest_end_at_s,
     end_at_s = excluded.end_at_s, is_guessed = 0
     WHERE excluded.end_at_s IS NOT NULL OR is_guessed OR end_at_s IS NULL
 """
@@ -172,8 +172,8 @@ WHERE end_at_s IS NULL AND (job, restarts, start_at_s) NOT IN (SELECT * FROM sho
 """
 _DECIDE = "INSERT INTO decisions (at_s, job, restarts, what, why, outcome) VALUES (?, ?, ?, ?, ?, ?)"
 _ENERGY = """
-SELECT sum(iif(measured_j IS NULL, power_w, measured_j / max(until - start_at_s, 1e-9)) * max(0.0,
-    min(until, :now) - max(start_at_s, :since)))
+SELECT total(coalesce(measured_j / max(until - start_at_s, 1e-9), power_w)
+    * max(0.0, min(until, :now) - max(start_at_s, :since)))
 FROM (SELECT *, coalesce(end_at_s, :now) AS until FROM runs WHERE end_at_s IS NULL OR end_at_s > :since)
 """
 
@@ -233,7 +233,7 @@ def _in_words(path: Path) -> Iterator[None]:
     """What SQLite refuses in here is told as an InputError that says what to do."""
     try:
         yield
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # names of tables may be damaged, too
         advice = next((advice for words, advice in _REFUSALS if words in str(error).lower()), _ADVICE)
         raise InputError(Problem(str(path), f"cannot be used: {error}", advice=advice)) from error
 
