@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from joulewise.slurm.calls import Caller, Commands, Patience, SlurmError, ask, tell
+from joulewise.slurm.nodes import NodeNow, ask_nodes, nodes_of_text
 from joulewise.slurm.orders import hold, release, requeue_hold, update
 from joulewise.slurm.queue import QueuedJob, ask_queue, queue_of_text
 from joulewise.slurm.versions import version_of
+from joulewise.worlds.jobs.sites.import_site import import_site
 from tests.strategies.fake_slurm import FakeNode, FakeSlurm
 from tests.strategies.slurm import WHY_NOT, Slurm, can_run, running_slurm
 
@@ -26,6 +28,11 @@ def fake() -> FakeSlurm:
 def seen(caller: Caller, states: str = "") -> dict[str, QueuedJob]:
     asked = ask_queue(states)
     return {job.key: job for job in queue_of_text(ask(caller, asked.command, PATIENCE), asked.mark)}
+
+
+def stated(caller: Caller) -> dict[str, NodeNow]:
+    asked = ask_nodes()
+    return nodes_of_text(ask(caller, asked.command, PATIENCE), asked.mark)
 
 
 def brief(job: QueuedJob) -> tuple[object, ...]:
@@ -87,6 +94,15 @@ def test_drained_nodes_get_nothing_and_silence_is_an_error() -> None:
     assert version_of(slurm.run(("scontrol", "--version"), 1)).may_act
 
 
+def test_what_it_shows_is_a_site(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("config", "partition", "node")]
+    for path in paths:
+        path.write_text(fake().run(("scontrol", "show", path.name, "--oneliner"), 1))
+    site = import_site(paths).site
+    assert {partition.name for partition in site.partitions} == {"all", "one"}
+    assert sum(group.count for group in site.nodes) == 2
+
+
 # --- against the real one -----------------------------------------------------------------------------------
 
 
@@ -117,7 +133,9 @@ def test_it_answers_and_obeys_as_a_real_slurm(tmp_path: Path) -> None:
             """Slurm's scheduler needs its time; the one in memory none."""
             deadline = time.monotonic() + 20
             while True:
-                expected, found = ({key: brief(job) for key, job in seen(one).items()} for one in (memory, commands))
+                expected, found = (
+                    (stated(one), {key: brief(job) for key, job in seen(one).items()}) for one in (memory, commands)
+                )
                 if expected == found:
                     return
                 assert time.monotonic() < deadline, (expected, found)
@@ -137,4 +155,7 @@ def test_it_answers_and_obeys_as_a_real_slurm(tmp_path: Path) -> None:
         told(*requeue_hold(["2"]))
         told(*requeue_hold(["2"]))
         told(*release(["999"]))
+        real.call("scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=test")
+        memory.nodes["n1"].is_drained = True
+        agree()
         assert version_of(ask(commands, ("scontrol", "--version"), PATIENCE)).may_act

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -234,6 +235,6 @@ def test_altered_answers_are_read_or_refused(seed: int) -> None:
     draw = Random(seed)
     text = altered(TEXT, draw)
     answer = altered(json.dumps(dressed(ANSWER, draw.choice(list(SHAPES)))), draw)
-    for read in (lambda: queue_of_text(text, MARK), lambda: queue_of_json(answer)):
+    for jobs in (partial(queue_of_text, text, MARK), partial(queue_of_json, answer)):
         with suppress(InputError):
-            assert all(job.key and job.stage for job in read())
+            assert all(job.key and job.stage for job in jobs())

@@ -257,18 +257,56 @@ class FakeSlurm:
         shown = [job for job in self.jobs.values() if options.get("--states") or job.end_at_s is None]
         return "".join("".join(f"{_CELLS[name](job)}{mark}" for name, mark in asked) + "\n" for job in shown)
 
-    def show_nodes(self, words: Sequence[str]) -> str:
-        """scontrol show node --oneliner"""
+    def tell_nodes(self, words: Sequence[str]) -> str:
+        """sinfo --Node --Format, with what ends each cell; a node comes once for each of its partitions"""
+        asked = [part.partition(":")[::2] for part in words[-1].removeprefix("--Format=").split(",")]
+        told = [self.nodes[name] for name in self.nodes for nodes in self.partitions.values() if name in nodes]
+        return "".join("".join(f"{self._node_cell(node, name)}{mark}" for name, mark in asked) + "\n" for node in told)
+
+    def _node_cell(self, node: FakeNode, name: str) -> str:
+        taken = node.cores - self._free(node.name)
+        plain = "allocated" if taken == node.cores else "mixed" if taken else "idle"
+        drained = "draining" if taken else "drained"
+        idle, other = (0, node.cores - taken) if node.is_drained else (node.cores - taken, 0)
+        cells = {
+            "NodeList": node.name,
+            "StateLong": drained if node.is_drained else plain,
+            "CPUsState": f"{taken}/{idle}/{other}/{node.cores}",
+        }
+        return cells[name]
+
+    def show(self, words: Sequence[str]) -> str:
+        """scontrol show node, partition or config"""
+        return {"node": self._shown_nodes, "partition": self._shown_partitions, "config": self._shown_config}[
+            words[2]
+        ]()
+
+    def _shown_nodes(self) -> str:
         return "".join(f"{self._node_line(node)}\n" for node in self.nodes.values())
 
+    def _shown_partitions(self) -> str:
+        return "".join(
+            f"PartitionName={name} Default=NO DefaultTime=NONE MaxTime=UNLIMITED Nodes={compacted(nodes)} "
+            f"OverSubscribe=NO State=UP TotalCPUs={sum(self.nodes[node].cores for node in nodes)}\n"
+            for name, nodes in self.partitions.items()
+        )
+
+    def _shown_config(self) -> str:
+        settings = {"ClusterName": "fake", "SelectType": "select/cons_tres", "SelectTypeParameters": "CR_CORE",
+                    "SchedulerType": "sched/backfill", "PriorityType": "priority/basic", "SlurmUser": "slurm(64030)",
+                    "SLURM_VERSION": self.version}  # fmt: skip
+        lines = (f"{name:<23} = {value}\n" for name, value in settings.items())
+        return f"Configuration data as of {_instant(self.now_s)}\n{''.join(lines)}"
+
     def _node_line(self, node: FakeNode) -> str:
-        used = node.cores - self._free(node.name)
-        plain = "ALLOCATED" if used == node.cores else "MIXED" if used else "IDLE"
+        taken = node.cores - self._free(node.name)
+        state = self._node_cell(node, "StateLong").upper()
         inside = ",".join(name for name, nodes in self.partitions.items() if node.name in nodes)
         features = ",".join(node.features) or "(null)"
         return (
-            f"NodeName={node.name} CPUAlloc={used} CPUTot={node.cores} AvailableFeatures={features} "
-            f"ActiveFeatures={features} State={plain}{'+DRAIN' if node.is_drained else ''} Partitions={inside}"
+            f"NodeName={node.name} CoresPerSocket=1 CPUAlloc={taken} CPUTot={node.cores} AvailableFeatures={features} "
+            f"ActiveFeatures={features} Gres=(null) RealMemory=100000 Sockets={node.cores} Boards=1 "
+            f"State={_SHOWN_STATES.get(state, state)} ThreadsPerCore=1 Weight=1 Partitions={inside}"
         )
 
     def tell_version(self, words: Sequence[str]) -> str:
@@ -296,6 +334,8 @@ def _length(length_s: float) -> str:
 def _planned_end(job: FakeJob) -> str:
     return _instant(job.end_at_s if job.start_at_s is None or job.end_at_s else job.start_at_s + job.limit_s)
 
+
+_SHOWN_STATES = {"DRAINED": "IDLE+DRAIN", "DRAINING": "MIXED+DRAIN"}
 
 _Cell = Callable[[FakeJob], object]
 
@@ -375,6 +415,7 @@ _ORDERS: dict[str, Callable[[FakeSlurm, Sequence[str]], None]] = {
 
 _ANSWERS: dict[tuple[str, str], Callable[[FakeSlurm, Sequence[str]], str]] = {
     ("squeue", ""): FakeSlurm.queue,
-    ("scontrol", "show"): FakeSlurm.show_nodes,
+    ("sinfo", ""): FakeSlurm.tell_nodes,
+    ("scontrol", "show"): FakeSlurm.show,
     ("scontrol", "--version"): FakeSlurm.tell_version,
 }

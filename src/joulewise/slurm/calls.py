@@ -102,23 +102,28 @@ class Commands:
     def run(self, words: Sequence[str], limit_s: float) -> str:
         """What the command prints; SlurmError where it is not there, fails or takes longer."""
         try:
-            done = subprocess.run(
-                list(words),
-                env=environment(self.variables),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=limit_s,
-                check=False,
-            )
+            code, printed, complaint = _finished(words, environment(self.variables), limit_s)
         except subprocess.TimeoutExpired:
             found, advice = f"did not answer within {limit_s:g} s", "see that slurmctld runs and is not busy (sdiag)"
             raise SlurmError(Problem(_shown(words), found, advice=advice), is_silent=True) from None
         except OSError as error:
             found, advice = f"cannot be run: {error.strerror}", "install Slurm's commands on this host, or set PATH"
             raise SlurmError(Problem(_shown(words), found, advice=advice), is_silent=False) from None
-        if done.returncode:
-            raise _complained(words, done.stderr.decode(errors="replace"))
-        return done.stdout.decode(errors="replace")
+        if code:
+            raise _complained(words, complaint)
+        return printed
+
+
+def _finished(words: Sequence[str], variables: Mapping[str, str], limit_s: float) -> tuple[int, str, str]:
+    """What became of a command, what it printed, and what it complained of; it is ended when it takes longer."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, env=variables, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe) as process:
+        try:
+            printed, complaint = process.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    return process.returncode, printed.decode(errors="replace"), complaint.decode(errors="replace")
 
 
 # --- asking and telling -------------------------------------------------------------------------------------
