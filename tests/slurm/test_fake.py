@@ -107,7 +107,7 @@ def test_what_it_shows_is_a_site(tmp_path: Path) -> None:
 
 
 def submit_to(slurm: Slurm, *options: str) -> None:
-    slurm.call("sbatch", "--output=/dev/null", "--job-name=job", "--ntasks=1", "--mem=1", *options, "--wrap=sleep 60")
+    slurm.call("sbatch", "--output=/dev/null", "--job-name=job", "--mem=1", *options, "--wrap=sleep 60")
 
 
 @pytest.mark.thorough("starts a Slurm")
@@ -145,6 +145,7 @@ def test_it_answers_and_obeys_as_a_real_slurm(tmp_path: Path) -> None:
         both(lambda: memory.submit("all", cores=4), "-c4", "-t10", "-pall")
         both(lambda: memory.submit("one", tasks=3, is_held=True), "-H", "-t10", "-pone", "--array=0-2")
         both(lambda: memory.submit("one", cores=4), "-c4", "-t10", "-pone")
+        both(lambda: memory.submit("all", cores=8, n_nodes=2), "-N2", "-n2", "-c4", "-t10", "-pall")
         told(*release(["3_1"]))
         told(update("1", partitions=["all"], nodes=["n2"], limit_s=1200, admin_comment="joulewise: waits"))
         told(update("1", partitions=["nowhere"]))

@@ -93,10 +93,11 @@ def test_tasks_of_an_array_are_jobs_with_keys_that_stay() -> None:
 
 
 def test_parts_of_a_job_name_the_first() -> None:
-    assert [(job.key, job.part_of, job.partition) for job in named("parts")] == [
+    assert [(job.key, job.told_as, job.partition) for job in named("parts")] == [
         ("11", "11", "cpu"),
         ("12", "11", "gpu"),
     ]
+    assert {job.told_as for job in named("array")} == {f"5_{task}" for task in range(6)}
 
 
 def test_who_holds_a_job_is_told() -> None:

@@ -53,7 +53,8 @@ class FakeJob:
     begin_at_s: float = 0.0
     start_at_s: float | None = None
     end_at_s: float | None = None
-    on: str = ""
+    on: list[str] = field(default_factory=list)
+    n_nodes: int = 1
     restarts: int = 0
 
     @property
@@ -61,10 +62,15 @@ class FakeJob:
         """How orders call it."""
         return str(self.number) if self.task is None else f"{self.array}_{self.task}"
 
+    @property
+    def cores_each(self) -> int:
+        """The processors that it takes on each of its nodes."""
+        return -(-self.cores // self.n_nodes)
+
 
 @dataclass
 class FakeSlurm:
-    """A cluster of nodes in partitions. Jobs of one node each start by priority, as soon as they fit."""
+    """A cluster of nodes in partitions. Jobs start by priority, as soon as they fit."""
 
     nodes: dict[str, FakeNode]
     partitions: dict[str, list[str]]
@@ -90,7 +96,7 @@ class FakeSlurm:
         number, keys = self._number(), []
         for task in range(max(tasks, 1)):
             job = FakeJob(number, partition, cores, limit_s, runs_s, self.now_s, **others)  # type: ignore[arg-type]
-            job.array, job.task = (number, task) if tasks else (0, None)
+            job.n_nodes, job.array, job.task = (n_nodes, number, task) if tasks else (n_nodes, 0, None)
             job.priority, job.reason = (0, "JobHeldUser") if is_held else (self._priority(), "None")
             self.jobs[job.key] = job
             keys.append(job.key)
@@ -118,7 +124,7 @@ class FakeSlurm:
     def requeue(self, key: str) -> None:
         """Have a running job wait again, as when its node fails."""
         job = self.job(key)
-        job.state, job.reason, job.on, job.start_at_s = "PENDING", "BeginTime", "", None
+        job.state, job.reason, job.on, job.start_at_s = "PENDING", "BeginTime", [], None
         job.restarts += 1
         job.begin_at_s = self.now_s + 120
         self.schedule()
@@ -139,12 +145,12 @@ class FakeSlurm:
         if job.begin_at_s > self.now_s:
             job.reason = "BeginTime"
             return
-        fitting = [node for node in self._allowed(job) if self._free(node) >= job.cores]
-        if not fitting:
+        fitting = [node for node in self._allowed(job) if self._free(node) >= job.cores_each]
+        if len(fitting) < job.n_nodes:
             job.reason = "Resources"
             return
         self._part(job)
-        job.state, job.reason, job.on, job.start_at_s = "RUNNING", "None", fitting[0], self.now_s
+        job.state, job.reason, job.on, job.start_at_s = "RUNNING", "None", fitting[: job.n_nodes], self.now_s
 
     def _allowed(self, job: FakeJob) -> list[str]:
         names = [name for partition in job.partition.split(",") for name in self.partitions[partition]]
@@ -153,7 +159,7 @@ class FakeSlurm:
         return [name for name in asked if not self.nodes[name].is_drained and wants <= set(self.nodes[name].features)]
 
     def _free(self, node: str) -> int:
-        return self.nodes[node].cores - sum(job.cores for job in self._running() if job.on == node)
+        return self.nodes[node].cores - sum(job.cores_each for job in self._running() if node in job.on)
 
     def _running(self) -> list[FakeJob]:
         return [job for job in self.jobs.values() if job.state == "RUNNING"]
@@ -356,12 +362,12 @@ _CELLS |= {
     "StartTime": lambda job: _instant(job.start_at_s),
     "EndTime": _planned_end,
     "TimeLimit": lambda job: _length(job.limit_s),
-    "NumNodes": lambda _: 1,
+    "NumNodes": lambda job: job.n_nodes,
     "NumCPUs": lambda job: job.cores,
-    "tres-alloc": lambda job: f"cpu={job.cores},node=1,billing={job.cores}",
+    "tres-alloc": lambda job: f"cpu={job.cores},node={job.n_nodes},billing={job.cores}",
     "Feature": lambda job: job.features or "(null)",
     "ReqNodes": lambda job: compacted(job.wanted),
-    "NodeList": lambda job: job.on,
+    "NodeList": lambda job: compacted(job.on),
     "OverSubscribe": lambda _: "OK",
     "RestartCnt": lambda job: job.restarts,
     "Name": lambda job: job.name,

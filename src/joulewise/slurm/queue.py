@@ -8,6 +8,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from joulewise.errors import InputError, Problem
@@ -50,7 +51,9 @@ A hold by `job_submit.lua` is a user's for Slurm, and so are our own (`scontrol 
 
 # --- how a cell is read -------------------------------------------------------------------------------------
 
-_NOTHING = ("", "N/A", "(null)", "None", "Unknown", "NONE")
+_KEPT = 10_000
+"""So many texts are read once: those of one column are much alike."""
+_NOTHING = frozenset({"", "N/A", "(null)", "None", "Unknown", "NONE"})
 _LONGEST = {"UNLIMITED": math.inf, "INFINITE": math.inf, "NOT_SET": None, "INVALID": None, "Partition_Limit": None}
 _LENGTH = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?", re.ASCII)
 _DAY_S = 86_400
@@ -80,6 +83,7 @@ def _job_number(text: str) -> int:
     return int(text)
 
 
+@lru_cache(maxsize=_KEPT)
 def _count(text: str) -> int:
     """A number of things, in units of 1,024 with a K behind it; of 4-8 the least."""
     found = _COUNT.fullmatch(text)
@@ -97,6 +101,7 @@ def _number(text: str) -> float | None:
     return value
 
 
+@lru_cache(maxsize=_KEPT)
 def _instant(text: str) -> float | None:
     """Seconds since 1970 of an instant that is written in UTC."""
     if text in _NOTHING:
@@ -104,6 +109,7 @@ def _instant(text: str) -> float | None:
     return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
 
 
+@lru_cache(maxsize=_KEPT)
 def _length(text: str) -> float | None:
     """Seconds of days-hours:minutes:seconds, of which the first ones may be left out; inf without a limit."""
     if text in _LONGEST or text in _NOTHING:
@@ -211,6 +217,11 @@ class QueuedJob(NamedTuple):
         return str(self.job) if self.task is None else f"{self.array}_{self.task}"
 
     @property
+    def told_as(self) -> str:
+        """What orders call it: parts are told by the first of them, since they start together."""
+        return self.part_of or self.key
+
+    @property
     def stage(self) -> str:
         """Whether it waits, runs, ends or is over."""
         return STAGES.get(self.state, UNKNOWN)
@@ -262,7 +273,8 @@ def queue_of_text(text: str, mark: str) -> list[QueuedJob]:
     cells = text.split(mark)
     n, rest = divmod(len(cells) - 1, len(CELLS))
     if rest or cells[-1].strip():
-        raise InputError(Problem("squeue", f"printed {len(cells) - 1:,} cells", f"must be {len(CELLS)} for each job"))
+        found, advice = f"printed {len(cells) - 1:,} cells", "see that squeue --version is 20.11 to 25.05"
+        raise InputError(Problem("squeue", found, f"must be {len(CELLS)} for each job", advice))
     rows = (cells[at * len(CELLS) : (at + 1) * len(CELLS)] for at in range(n))
     return [_job(dict(zip(CELLS, (row[0].removeprefix("\n"), *row[1:]), strict=True))) for row in rows]
 

@@ -37,7 +37,7 @@ end
 local function partitions_of(job_desc, part_list)
    if job_desc.partition ~= nil then return job_desc.partition end
    for name, part in pairs(part_list) do
-      if part.flag_default == 1 then return name end
+      if part.flag_default == 1 or part.flag_default == true then return name end
    end
    return nil
 end
@@ -74,7 +74,7 @@ local REFUSED = "Joulewise decides when this job starts. To keep it back: scontr
 -- What a user may not do to a waiting job that we hold: release it, or hold it, which could not be told from our hold.
 local function is_refused(job_desc, job_rec, modify_uid)
    if OPERATORS[modify_uid] or job_rec.job_state ~= PENDING or not is_alive() then return false end
-   local is_hold_or_release = job_desc.priority ~= slurm.NO_VAL
+   local is_hold_or_release = job_desc.priority ~= nil and job_desc.priority ~= slurm.NO_VAL
    local comment = job_rec.admin_comment
    if is_hold_or_release and starts_with(comment, MARK) and not starts_with(comment, MARK_USER) then return true end
    local is_release = is_hold_or_release and job_desc.priority ~= 0 and starts_with(comment, MARK_USER)
