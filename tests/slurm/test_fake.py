@@ -145,7 +145,6 @@ def test_it_answers_and_obeys_as_a_real_slurm(tmp_path: Path) -> None:
         both(lambda: memory.submit("all", cores=4), "-c4", "-t10", "-pall")
         both(lambda: memory.submit("one", tasks=3, is_held=True), "-H", "-t10", "-pone", "--array=0-2")
         both(lambda: memory.submit("one", cores=4), "-c4", "-t10", "-pone")
-        both(lambda: memory.submit("all", cores=8, n_nodes=2), "-N2", "-n2", "-c4", "-t10", "-pall")
         told(*release(["3_1"]))
         told(update("1", partitions=["all"], nodes=["n2"], limit_s=1200, admin_comment="joulewise: waits"))
         told(update("1", partitions=["nowhere"]))
@@ -156,6 +155,11 @@ def test_it_answers_and_obeys_as_a_real_slurm(tmp_path: Path) -> None:
         told(*requeue_hold(["2"]))
         told(*requeue_hold(["2"]))
         told(*release(["999"]))
+        for key in seen(memory):
+            memory.cancel(key)
+        real.call("scancel", "--user=root")
+        both(lambda: memory.submit("all", cores=8, n_nodes=2), "-N2", "-n2", "-c4", "-t10", "-pall")
+        assert [job.on_nodes for job in seen(memory).values()] == ["n[1-2]"]
         real.call("scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=test")
         memory.nodes["n1"].is_drained = True
         agree()

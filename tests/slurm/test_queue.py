@@ -203,6 +203,8 @@ def test_limits_without_end_in_each_shape() -> None:
 BAD_ANSWERS = (
     "", "null", "[]", "{}", '{"jobs": {}}', '{"jobs": [1]}', '{"jobs": [{}]}', "[" * 100_000,
     '{"jobs": [{"job_id": []}]}',
+    '{"jobs": [{"job_id": 1, "job_state": [["PENDING"]]}]}',
+    '{"jobs": [{"job_id": ' + '{"number": ' * 900 + "1" + "}" * 900 + "}]}",
     '{"jobs": [{"job_id": 1, "job_state": "PENDING", "submit_time": 1e300}]}',
     '{"jobs": [{"job_id": 1, "job_state": "PENDING", "submit_time": NaN}]}',
     '{"jobs": [{"job_id": 1, "job_state": "PENDING", "array_task_string": "1-..."}]}',

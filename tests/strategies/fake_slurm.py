@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from joulewise.errors import Problem
 from joulewise.slurm.calls import SlurmError
@@ -90,13 +91,13 @@ class FakeSlurm:
 
     def submit(
         self, partition: str, *, cores: int = 1, limit_s: float = 600, runs_s: float = 60, tasks: int = 0,
-        is_held: bool = False, **others: str,
+        is_held: bool = False, **others: Any,
     ) -> list[str]:  # fmt: skip
-        """Submit a job, or an array of so many tasks, perhaps held; its keys."""
+        """Submit a job, or an array of so many tasks, perhaps held, with what else a `FakeJob` has; its keys."""
         number, keys = self._number(), []
         for task in range(max(tasks, 1)):
-            job = FakeJob(number, partition, cores, limit_s, runs_s, self.now_s, **others)  # type: ignore[arg-type]
-            job.n_nodes, job.array, job.task = (n_nodes, number, task) if tasks else (n_nodes, 0, None)
+            job = FakeJob(number, partition, cores, limit_s, runs_s, self.now_s, **others)
+            job.array, job.task = (number, task) if tasks else (0, None)
             job.priority, job.reason = (0, "JobHeldUser") if is_held else (self._priority(), "None")
             self.jobs[job.key] = job
             keys.append(job.key)
@@ -249,8 +250,10 @@ class FakeSlurm:
         unknown = []
         for key in ",".join(words).split(","):
             found = [job for job in self.jobs.values() if key in (job.key, str(job.array)) or key == str(job.number)]
-            alive = [job for job in found if job.end_at_s is None]
-            yield from alive
+            for job in found:
+                if job.end_at_s is None:
+                    self._part(job)
+                    yield job
             if not found:
                 unknown.append(key)
         if unknown:

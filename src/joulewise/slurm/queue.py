@@ -354,21 +354,22 @@ def _real(value: Any) -> float:
 
 
 def _plain(value: Any) -> Any:
-    """A value of JSON without the wrappings that newer versions put around it."""
+    """A value of JSON without the wrappings that newer versions put around it; ValueError for any others."""
     if isinstance(value, dict):
-        if value.get("infinite"):
-            return math.inf
-        return _plain(value.get("number")) if value.get("set", True) else None
-    if isinstance(value, list):
-        return _last_state(value)
-    if isinstance(value, int) and not isinstance(value, bool) and value in (*_NO_VALUES, *_INFINITE):
+        value = math.inf if value.get("infinite") else value.get("number") if value.get("set", True) else None
+    elif isinstance(value, list):
+        value = _last_state(value)
+    if isinstance(value, dict | list):
+        raise ValueError("a value lies too deep")
+    if isinstance(value, int) and value in (*_NO_VALUES, *_INFINITE):
         return math.inf if value in _INFINITE else None
     return value
 
 
 def _last_state(values: list[Any]) -> Any:
     """Of several states that hold together the one that squeue prints in text: what changes comes behind what is."""
-    return next((value for value in reversed(values) if value in STAGES), values[0] if values else None)
+    states = [value for value in values if isinstance(value, str) and value in STAGES]
+    return states[-1] if states else values[0] if values else None
 
 
 def _tasks(text: str) -> list[str]:
