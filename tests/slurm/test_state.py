@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from joulewise.errors import InputError
-from joulewise.slurm.state import NAME, Decision, Run, State, _prepare, beat, opened, run_of
+from joulewise.slurm.state import NAME, Decision, Run, State, _prepare, beat, looked_at, opened, run_of
 from tests.strategies.bad_disk import PAGE, can_mount, fill, mounted
 from tests.strategies.sources import PACKAGE
 
@@ -127,6 +127,31 @@ def test_texts_are_kept_by_name(tmp_path: Path) -> None:
         state.remember("policy", "a")
         state.remember("policy", "b")
         assert state.recall("policy") == "b"
+
+
+def test_what_is_over_is_forgotten(tmp_path: Path) -> None:
+    old, new = Decision(1000.0, "7", 0, "release", "x"), Decision(2000.0, "7", 0, "release", "x", "done")
+    with opened(tmp_path) as state:
+        state.see_runs([SECOND], [FIRST._replace(end_at_s=1100.0)], 1200)
+        state.decide([old, old._replace(outcome="done"), new])
+        state.forget(1500)
+        assert state.energy_j(0, 1200) == 50 * 100
+        assert state.last_decisions(9) == [new, old]
+
+
+def test_it_can_be_looked_at_while_a_daemon_has_it(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no such file"), looked_at(tmp_path):
+        pass
+    with opened(tmp_path) as state:
+        state.see_runs([FIRST], [], 1100)
+        with looked_at(tmp_path) as other:
+            assert other.open_runs() == [FIRST]
+            state.see_runs([FIRST, SECOND], [], 1100)
+            assert len(other.open_runs()) == 2
+            with pytest.raises(InputError, match="readonly"):
+                other.remember("x", "y")
+    with looked_at(tmp_path) as other:
+        assert len(other.open_runs()) == 2
 
 
 def test_the_heartbeat_is_whole_seconds(tmp_path: Path) -> None:

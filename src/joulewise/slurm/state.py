@@ -140,6 +140,12 @@ class State:
         value = self._one("SELECT value FROM meta WHERE name = ?", (name,))
         return None if value is None else str(value)
 
+    def forget(self, before_s: float) -> None:
+        """Forget runs that had ended by an instant and decisions of before it, but for those that are not settled."""
+        with self._changing() as at:
+            at.execute("DELETE FROM runs WHERE end_at_s < ?", (before_s,))
+            at.execute("DELETE FROM decisions WHERE at_s < ? AND outcome IS NOT NULL", (before_s,))
+
     # --- how ------------------------------------------------------------------------------------------------
 
     @contextmanager
@@ -196,26 +202,50 @@ def opened(folder: Path) -> Iterator[State]:
             connection.close()
 
 
+@contextmanager
+def looked_at(folder: Path) -> Iterator[State]:
+    """The state in a folder to read alone, whether a daemon has it or not; InputError where there is none."""
+    path = folder / NAME
+    if not path.is_file():
+        raise InputError(Problem(str(path), "there is no such file", advice="start joulewise slurm run, or say where"))
+    with _in_words(path):
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+    try:
+        with _in_words(path):
+            _check(connection, path)
+        yield State(connection, path)
+    finally:
+        connection.close()
+
+
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Make the tables of a new file, and look whether an old one is whole."""
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
-    (version,), (owner,) = (
-        connection.execute(f"PRAGMA {name}").fetchone() for name in ("user_version", "application_id")
-    )
-    if owner == 0 and version == 0 and not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+    if not any(_said(connection, name) for name in ("application_id", "user_version", "schema_version")):
         connection.executescript(
             f"BEGIN IMMEDIATE; {_TABLES} PRAGMA application_id = {_OURS}; PRAGMA user_version = {VERSION}; COMMIT;"
         )
-    elif owner != _OURS:
+    _check(connection, path)
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    """InputError or an error of SQLite where a file is none of ours, of another version or damaged."""
+    version = _said(connection, "user_version")
+    if _said(connection, "application_id") != _OURS:
         raise InputError(Problem(str(path), "is a database of another program", advice="choose another folder"))
-    elif version != VERSION:
+    if version != VERSION:
         found = f"has the form {version} of another version of Joulewise"
         raise InputError(
             Problem(str(path), found, f"must have the form {VERSION}", "use that version, or move it away")
         )
-    elif connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+    if _said(connection, "quick_check(1)") != "ok":
         raise sqlite3.DatabaseError("parts of it contradict each other")
+
+
+def _said(connection: sqlite3.Connection, name: str) -> Any:
+    """The first thing that SQLite says of itself by that name."""
+    return connection.execute(f"PRAGMA {name}").fetchone()[0]
 
 
 _ADVICE = "move it away to begin anew: energy used before is not known then, so give what is left of the budget"
