@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.strategies.sources import PACKAGE, read_source
-from tests.test_project import ROOM_SOURCES, ROOT, SYSTEMS, identify, imported_modules
+from tests.test_project import ROOM_SOURCES, ROOT, SYSTEMS, identify, imported_modules, room_of
 
 LOAD_BY_NAME = ["_lazy", "present.page", "serve.house", "study.kinds.systems", "visible"]
 """The modules that load what has a name: public names, and the system, page, board or look that is asked for."""
@@ -42,6 +42,9 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
 
 MOST_EXCEPTIONS = 10
 
+OF_ONE_SYSTEM = {"slurm": "jobs"}
+"""Rooms that serve one system alone, and so have no folder for it."""
+
 
 def system_of(module: str) -> str:
     """The system whose folder a module lies in, "" for shared code."""
@@ -57,7 +60,7 @@ def borrowed() -> Iterator[tuple[str, str]]:
     """Every import of what is another system's, module by module."""
     for path in ROOM_SOURCES:
         module = module_of(path)
-        own = system_of(module)
+        own = system_of(module) or OF_ONE_SYSTEM.get(room_of(path), "")
         yield from ((module, name) for name in imported_modules(path) if system_of(name) not in ("", own))
 
 

@@ -1,0 +1,1 @@
+"""What an administrator installs beside Slurm: the script that holds jobs, units for systemd, and check-lists."""
