@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from joulewise.kernels.live_prices import Gains
 from joulewise.simulate.jobs.site import PRICE_GAINS
 from tests.twins.jobs.prices import Price
-from tests.twins.jobs.sites import SiteTwin
+from tests.twins.jobs.sites import NO_ROOM, STARTED, SiteTwin
 
 
 @dataclass
@@ -110,7 +110,8 @@ class PricedSiteTwin(SiteTwin):
         """As without prices, with jobs in their best ways, as long as one is worth what it pays."""
         self.drop_hopeless(now_s)
         self.find_first()
-        self.held, left, tiers = [], set(self.waiting), self.site.tier
+        self.held, tiers, down = [], self.site.tier, self.down(now_s)
+        left = {job for job in self.waiting if self.queue_of(job) not in down}
         while left := {job for job in left if self.may_run([job], now_s)}:
             best = {job: self.best_way(job, now_s, worth) for job in left}
             left = {job for job in left if best[job][0] > 0}
@@ -127,9 +128,10 @@ class PricedSiteTwin(SiteTwin):
             )
             self.only[job] = best[job][2]
             left.remove(job)
-            if self.start([job], now_s):
+            outcome = self.start([job], now_s)
+            if outcome == STARTED:
                 self.waiting.remove(job)
-            else:
+            elif outcome == NO_ROOM:
                 self.hold(job, now_s)
         self.adjust(now_s)
 
