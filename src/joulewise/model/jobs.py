@@ -14,6 +14,7 @@ from joulewise.model.arrays import Bools, Codes, Floats, Ints, freeze_fields
 from joulewise.model.clusters import Clusters, JobTypes
 from joulewise.model.conditions import Conditions, condition_problems
 from joulewise.model.kept import FOR_ALL
+from joulewise.model.opening import Opening
 from joulewise.model.site import Demands, Places, Site
 from joulewise.model.supply import NO_LIMITS, Supply
 from joulewise.model.workload import Workload
@@ -105,7 +106,8 @@ class JobWorld(Visible, looks="jobs"):
     """Clusters, what each type of job may choose on them, the jobs, and what limits and disturbs them.
 
     Where jobs share the nodes of a `site`, that says where they fit. It is then one cluster whose nodes are the site's
-    processors, and each type has one option, as many processors as its jobs ask for.
+    processors, and each type has one option, as many processors as its jobs ask for. An `opening` says what runs there
+    already when decisions begin.
     """
 
     clusters: Clusters
@@ -114,6 +116,7 @@ class JobWorld(Visible, looks="jobs"):
     supply: Supply = NO_LIMITS
     outages: NodeOutages = NO_OUTAGES
     site: Site | None = None
+    opening: Opening | None = None
 
     def __post_init__(self) -> None:
         raise_if_any(_misfits(self))
@@ -239,6 +242,7 @@ def _misfits(world: JobWorld) -> Iterator[Problem]:
         found = f"found type {world.jobs.work.task_type.max()}"
         yield Problem("jobs.task_type", found, f"must be one of the {types.n_types} job types, from 0")
     yield from _site_misfits(world)
+    yield from _opening_misfits(world)
     outages = world.outages
     if outages.n_outages and (outages.cluster.max() >= n_clusters or outages.cluster.min() < 0):
         yield Problem("outages.cluster", f"found {outages.cluster.max()}", f"must be from 0 to {n_clusters - 1}")
@@ -250,6 +254,21 @@ def _misfits(world: JobWorld) -> Iterator[Problem]:
         if most > world.clusters.n_nodes[cluster]:
             found = f"found {most} nodes of cluster {name} out at once"
             yield Problem("outages.nodes", found, f"must be at most the {world.clusters.n_nodes[cluster]} that it has")
+
+
+def _opening_misfits(world: JobWorld) -> Iterator[Problem]:
+    """An opening of another site, or of other jobs."""
+    opening, site = world.opening, world.site
+    if opening is None:
+        return
+    if site is None or opening.since_s.shape != (world.n_jobs,):
+        yield Problem("opening", "found one of other jobs, or without a site", "must be of a site and its jobs")
+        return
+    places = opening.places
+    has_group = (places.group >= 0) & (places.group < site.n_groups)
+    n_nodes = site.n_nodes[np.clip(places.group, 0, site.n_groups - 1)]
+    if not (has_group & (places.node >= -1) & (places.node < n_nodes) & (places.pieces >= 1)).all():
+        yield Problem("opening.places", "found places that the site lacks", "must be pieces on nodes of its groups")
 
 
 def _site_misfits(world: JobWorld) -> Iterator[Problem]:

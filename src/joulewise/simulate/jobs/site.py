@@ -33,6 +33,7 @@ from joulewise.kernels.jobs.sites.layout import (
     Planned,
     Ranked,
     Rooms,
+    Running,
     SiteFates,
     SiteRules,
     SiteRun,
@@ -40,6 +41,7 @@ from joulewise.kernels.jobs.sites.layout import (
     Tried,
     Waiting,
 )
+from joulewise.kernels.jobs.sites.opening import open_site
 from joulewise.kernels.jobs.sites.prices import UNKNOWN, SitePrices
 from joulewise.kernels.live_prices import Gains
 from joulewise.model import site as model
@@ -47,6 +49,7 @@ from joulewise.model.arrays import Bools, Counts
 from joulewise.model.conditions import NO_JOB
 from joulewise.model.jobs import Fate, JobAllocation, JobWorld, Pieces
 from joulewise.model.kept import FOR_ALL
+from joulewise.model.opening import Opening
 from joulewise.model.passes import Passes
 from joulewise.model.preemption import Preemption
 from joulewise.model.site import ANY_NUMBER, LAST, Demands, Places, Site
@@ -72,6 +75,7 @@ from joulewise.simulate.jobs.site_power import never_fits, power_of, prices_plac
 from joulewise.simulate.jobs.ways import Ways, only_ways, ways_at_random, ways_by_group
 
 _run_site: Any = run_site
+_open_site: Any = open_site
 _BEFORE_ALL_S = -1.0
 _WHOLE = 2**32
 """What all of a resource of a node counts where leftovers are compared."""
@@ -108,6 +112,8 @@ def run_on_site(world: JobWorld, scheduler: Scheduler, seed: int = 0, trial: int
         state = _new_run(world, site, ways, scheduler)
         fates = _fates(state, site, demands, n_lost)
         _run_site(state, fates, priority, _BEFORE_ALL_S)  # compiles, or loads what was compiled
+        if world.opening is not None:
+            _open_site(state, _running(site, world.opening))
         began = time.perf_counter()
         n_events = int(_run_site(state, fates, priority, world.jobs.work.end_s))
         mapping_s = time.perf_counter() - began
@@ -164,6 +170,7 @@ def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
     yield from share_misfits(world, scheduler)
     yield from _pass_misfits(scheduler)
     yield from _suspension_misfits(world, scheduler)
+    yield from _opening_misfits(world, scheduler)
     yield from condition_misfits(world, scheduler)
     if policy.rule == "greedy" and world.jobs.demands is not None and world.jobs.demands.giving.stops.any():
         found, allowed = f"found {policy.name!r}, and jobs that give way", "they do so to others by orders alone"
@@ -198,6 +205,19 @@ def _suspension_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Probl
     if math.isfinite(scheduler.mapping_interval_s):
         found, allowed = "found it, and jobs that are suspended", "they go on as soon as they can"
         yield Problem("scheduler.mapping_interval", found, allowed, advice)
+
+
+def _opening_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
+    """What a site in the midst of its work cannot tell: who was refused, what users have used, who gave way."""
+    demands, policy = world.jobs.demands, scheduler.policy
+    if world.opening is None or demands is None:
+        return
+    if demands.admitted.names or demands.giving.stops.any():
+        found, allowed = "found limits on submissions, or jobs that give way", "are not known of what came before"
+        yield Problem("opening", found, allowed, "leave max_submitted and preempts out")
+    if policy.is_weighted and scheduler.weights.get("fair_share", 1.0) != 0:
+        found, allowed = f"found {policy.name!r} with fair shares", "what users have used before is not known"
+        yield Problem("scheduler.policy", found, allowed, "give fair_share the weight 0, or use another policy")
 
 
 def _worth_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
@@ -480,7 +500,25 @@ def _coming(world: JobWorld, scheduler: Scheduler) -> Coming:
     arrival_s = jobs.work.arrival_s.copy()
     runs_s, plans_s = np.full(fits.size, np.inf), np.full(fits.size, np.inf)
     runs_s[fits], plans_s[fits] = time_s[option[fits]], planned_s[option[fits]]
-    return Coming(arrival_s, runs_s, plans_s, jobs_that_wait(jobs) | ~fits)
+    waits, since_s, opening = jobs_that_wait(jobs) | ~fits, np.full(fits.size, np.inf), world.opening
+    if opening is not None:
+        was_there = arrival_s < opening.at_s
+        since_s[was_there] = arrival_s[was_there]
+        arrival_s, waits = np.maximum(arrival_s, opening.at_s), waits | opening.runs
+    return Coming(arrival_s, runs_s, plans_s, waits, since_s)
+
+
+def _running(site: Site, opening: Opening) -> Running:
+    """What runs already, in order of its start."""
+    places, jobs = opening.places, np.flatnonzero(opening.runs)
+    jobs = jobs[np.argsort(opening.since_s[jobs], kind="stable")]
+    rank = np.zeros(opening.since_s.size, np.int64)
+    rank[jobs] = np.arange(jobs.size)
+    rows = np.argsort(rank[places.job], kind="stable")
+    first = np.concatenate(([0], np.cumsum(np.bincount(places.job, minlength=opening.since_s.size)[jobs])))
+    begins = np.concatenate(([0], np.cumsum(_n_places(site))))
+    place = begins[places.group[rows]] + np.maximum(places.node[rows], 0)
+    return Running(jobs, opening.since_s[jobs], first, place, places.pieces[rows].copy())
 
 
 def _fits(world: JobWorld) -> Bools:

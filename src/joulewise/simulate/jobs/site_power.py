@@ -26,9 +26,13 @@ def power_of(world: JobWorld, scheduler: Scheduler) -> Power:
     """What jobs draw, of which nothing is drawn yet."""
     limits = job_limits(world, seen_facts(world, scheduler)[0])
     is_limited, is_by_place = world.supply.is_limited, world.site is not None and world.site.power is not None
-    n = world.n_jobs if is_limited else 0
+    n, ledger = world.n_jobs if is_limited else 0, new_job_ledger(limits)
+    if world.opening is not None and limits.has_budget:
+        ledger.used_j[limits.n_before + int((world.opening.at_s - limits.start_s) // limits.day_s)] += (
+            world.opening.used_j
+        )
     return Power(
-        is_limited, is_by_place, prices_places(world, scheduler), limits, new_job_ledger(limits), _least_mw(world),
+        is_limited, is_by_place, prices_places(world, scheduler), limits, ledger, _least_mw(world),
         _pieces_mw(world), np.zeros(n, np.int64), np.zeros(n), np.zeros(1, np.int64),
         np.zeros(_n_hours(world, scheduler), np.int64), _hours_to_rise(limits.cap_mw),
     )  # fmt: skip

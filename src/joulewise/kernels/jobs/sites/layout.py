@@ -78,13 +78,29 @@ class Limits(NamedTuple):
 class Coming(NamedTuple):
     """When jobs can start at the earliest and how long they run; they are in order of arrival.
 
-    One that `waits` does not come when it arrives, but when what it waits for has come.
+    One that `waits` does not come when it arrives, but when what it waits for has come. One that was there before
+    anything was decided has been ready `since_s`, inf for any other.
     """
 
     arrival_s: NDArray[np.float64]
     time_s: NDArray[np.float64]
     planned_s: NDArray[np.float64]
     waits: NDArray[np.bool_]
+    since_s: NDArray[np.float64]
+
+
+@record
+class Running(NamedTuple):
+    """Jobs that run before anything is decided: job `job[r]` since `since_s[r]`, so many of its pieces at each place.
+
+    Its places are those from `first[r]` to `first[r + 1]`.
+    """
+
+    job: NDArray[np.int64]
+    since_s: NDArray[np.float64]
+    first: NDArray[np.int64]
+    place: NDArray[np.int64]
+    n_pieces: NDArray[np.int64]
 
 
 @record

@@ -38,7 +38,7 @@ def queue_up(run, priority, i, now_s):
     One that runs again is as new as others that are ready now, so that it does not pass whom it gave way to.
     """
     waiting, at = run.waiting, run.waiting.n[0]
-    waiting.ready_s[i] = now_s
+    waiting.ready_s[i] = min(now_s, run.coming.since_s[i])
     if run.rules.by_shares:
         waiting.key[i] = _priority_of(run, priority, i, now_s)
     while at > 0 and _comes_before(run, i, waiting.job[at - 1]):
