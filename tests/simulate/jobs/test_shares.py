@@ -14,7 +14,7 @@ from joulewise.kernels.jobs.sites import shares as shares_kernels
 from joulewise.model.shares import Priorities, ShareTree
 from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.simulate.jobs.scheduler import Scheduler
-from joulewise.simulate.jobs.shares import order_on, shares_of, weights_on
+from joulewise.simulate.jobs.sites.shares import order_on, shares_of, weights_on
 from tests.twins.jobs.shares import SharesTwin
 
 MULTIFACTOR = Scheduler(JOB_POLICIES["multifactor"])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from joulewise.kernels.live_prices import Gains
-from joulewise.simulate.jobs.site import PRICE_GAINS
+from joulewise.simulate.jobs.sites.arrays import PRICE_GAINS
 from tests.twins.jobs.prices import Price
 from tests.twins.jobs.sites import NO_ROOM, STARTED, SiteTwin
 

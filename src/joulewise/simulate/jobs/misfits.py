@@ -16,7 +16,7 @@ from joulewise.policies.jobs.orders import SITE_WEIGHTS
 from joulewise.simulate.jobs.arrays import most_pins, outlived
 from joulewise.simulate.jobs.conditions import condition_misfits
 from joulewise.simulate.jobs.scheduler import Scheduler
-from joulewise.simulate.jobs.site import site_misfits
+from joulewise.simulate.jobs.sites.misfits import site_misfits
 
 MOST_PINS = 100_000_000
 """Room for this many is about 4 GB of addresses; memory is what is in use at a time."""

@@ -37,7 +37,7 @@ from joulewise.simulate.jobs.misfits import job_misfits
 from joulewise.simulate.jobs.outside import idle_error, new_idle, raise_fault, sight_of
 from joulewise.simulate.jobs.ready import ready_times
 from joulewise.simulate.jobs.scheduler import Scheduler
-from joulewise.simulate.jobs.site import run_on_site
+from joulewise.simulate.jobs.sites.run import run_on_site
 from joulewise.simulate.outside import outside_of
 from joulewise.visible import Visible
 

@@ -204,7 +204,7 @@ def _weights_without_use(world: JobWorld, scheduler: Scheduler) -> Iterator[Prob
     """Weights of a study for what all jobs of a site have alike, and places of queues in which no job is."""
     import numpy as np
 
-    from joulewise.simulate.jobs.shares import factors_on
+    from joulewise.simulate.jobs.sites.shares import factors_on
 
     for name, factor in factors_on(world, scheduler).items():
         if scheduler.weights.get(name, 0) and np.ptp(factor) == 0:

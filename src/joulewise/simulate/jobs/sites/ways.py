@@ -11,6 +11,7 @@ from joulewise.model.arrays import Counts
 from joulewise.model.jobs import JobWorld
 from joulewise.model.site import Demands, Limits, Site
 from joulewise.rng import generator
+from joulewise.simulate.jobs.scheduler import Scheduler
 
 
 class Ways(NamedTuple):
@@ -74,3 +75,21 @@ def _with(demands: Demands, kinds: Counts, groups: Counts) -> Demands:
 
 def _uses_of(limits: Limits, kinds: Counts) -> Limits:
     return replace(limits, uses=limits.uses[kinds])
+
+
+def told_apart(site: Site, demands: Demands, scheduler: Scheduler) -> Site:
+    """A site with no groups that are only counted where nodes are held, or shared by suspended jobs, one by one."""
+    is_needed = scheduler.passes == "slurm" or bool(demands.giving.suspended.any())
+    return replace(site, tells_apart=True) if is_needed else site
+
+
+def ways_of(world: JobWorld, scheduler: Scheduler, seed: int, trial: int) -> Ways:
+    """In which ways jobs may run, by what a policy chooses between."""
+    site, demands = world.site, world.jobs.demands
+    assert site is not None
+    assert demands is not None
+    if scheduler.policy.is_priced:
+        return ways_by_group(site, demands)
+    if scheduler.policy.rule == "at-random":
+        return only_ways(ways_at_random(world, site, demands, seed, trial))
+    return only_ways(demands)

@@ -1,19 +1,14 @@
-"""Jobs on a site whose nodes they may share: partitions with queues of their own, and packing by a stated rule."""
+"""What the kernels of a site work on, before anything has come."""
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Iterator
 from dataclasses import asdict, replace
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from joulewise.errors import Problem
 from joulewise.kernels.heap import empty_heap
 from joulewise.kernels.jobs.sites import layout
-from joulewise.kernels.jobs.sites.events import run_site
 from joulewise.kernels.jobs.sites.layout import (
     NOWHERE,
     Asks,
@@ -41,215 +36,41 @@ from joulewise.kernels.jobs.sites.layout import (
     Tried,
     Waiting,
 )
-from joulewise.kernels.jobs.sites.opening import open_site
 from joulewise.kernels.jobs.sites.prices import UNKNOWN, SitePrices
 from joulewise.kernels.live_prices import Gains
 from joulewise.model import site as model
 from joulewise.model.arrays import Bools, Counts
-from joulewise.model.conditions import NO_JOB
-from joulewise.model.jobs import Fate, JobAllocation, JobWorld, Pieces
+from joulewise.model.jobs import JobWorld
 from joulewise.model.kept import FOR_ALL
 from joulewise.model.opening import Opening
 from joulewise.model.passes import Passes
 from joulewise.model.preemption import Preemption
-from joulewise.model.site import ANY_NUMBER, LAST, Demands, Places, Site
-from joulewise.policies.jobs.compile import compiled_objective, compiled_order
+from joulewise.model.site import ANY_NUMBER, Demands, Site
+from joulewise.policies.jobs.compile import compiled_objective
 from joulewise.policies.jobs.layout import job_facts
-from joulewise.policies.jobs.limits import advice_to_end
-from joulewise.policies.jobs.orders import BY_ARRIVAL, UTILITY
-from joulewise.policies.jobs.policy import ALL_JOBS, JobOrder
+from joulewise.policies.jobs.orders import UTILITY
+from joulewise.policies.jobs.policy import ALL_JOBS
 from joulewise.simulate.jobs import arrays as job_arrays
-from joulewise.simulate.jobs.conditions import (
-    condition_misfits,
-    conditions_of,
-    has_parts,
-    jobs_that_wait,
-    largest_sum,
-    later_of,
-)
-from joulewise.simulate.jobs.in_turn import turns_of
-from joulewise.simulate.jobs.ready import ready_times
+from joulewise.simulate.jobs.conditions import conditions_of, jobs_that_wait, largest_sum, later_of
 from joulewise.simulate.jobs.scheduler import Scheduler
-from joulewise.simulate.jobs.shares import cores_of, order_on, priorities_on, share_misfits, shares_of, standing_on
-from joulewise.simulate.jobs.site_power import never_fits, power_of, prices_places
-from joulewise.simulate.jobs.ways import Ways, only_ways, ways_at_random, ways_by_group
+from joulewise.simulate.jobs.sites.in_turn import turns_of
+from joulewise.simulate.jobs.sites.power import never_fits, power_of, prices_places
+from joulewise.simulate.jobs.sites.shares import cores_of, priorities_on, shares_of, standing_on
+from joulewise.simulate.jobs.sites.ways import Ways
 
-_run_site: Any = run_site
-_open_site: Any = open_site
-_BEFORE_ALL_S = -1.0
 _WHOLE = 2**32
 """What all of a resource of a node counts where leftovers are compared."""
 _RING = 1024
 PRICE_GAINS = Gains(idle=0.1, first_part=0.1, depth=1000.0)
 """Jobs of a site wait for hours without losing worth, so that prices begin low and may fall far."""
 _MOST_ROWS = 64
-MOST_PIECES = 200_000_000
-"""Room for this many is about 3 GB of addresses; memory is what is in use at a time."""
 
 
-class Sited(NamedTuple):
-    """What became of the jobs, at how many instants somebody waited for a decision, and the wall-clock time taken."""
-
-    allocation: JobAllocation
-    n_mapping_events: int
-    mapping_s: float
-
-
-def run_on_site(world: JobWorld, scheduler: Scheduler, seed: int = 0, trial: int = 0) -> Sited:
-    """Let a scheduler work through the jobs of a site, until its window ends or all are done.
-
-    `seed` and `trial` feed a policy that draws at random.
-    """
-    assert world.site is not None
-    assert world.jobs.demands is not None
-    site = _told_apart(world.site, world.jobs.demands, scheduler)
-    ways = _ways(replace(world, site=site), scheduler, seed, trial)
-    demands = ways.demands
-    world = replace(world, site=site, jobs=replace(world.jobs, demands=demands))
-    priority = compiled_order(_order(world, scheduler))
-    n_lost = world.n_jobs if demands.giving.stops.any() or site.failures.n_failures else 0
-    while True:
-        state = _new_run(world, site, ways, scheduler)
-        fates = _fates(state, site, demands, n_lost)
-        _run_site(state, fates, priority, _BEFORE_ALL_S)  # compiles, or loads what was compiled
-        if world.opening is not None:
-            _open_site(state, _running(site, world.opening))
-        began = time.perf_counter()
-        n_events = int(_run_site(state, fates, priority, world.jobs.work.end_s))
-        mapping_s = time.perf_counter() - began
-        if not fates.lost.is_full[0]:
-            break
-        n_lost *= 2
-    return Sited(_allocation(world, site, state, fates, scheduler), n_events, mapping_s)
-
-
-def _told_apart(site: Site, demands: Demands, scheduler: Scheduler) -> Site:
-    """A site with no groups that are only counted where nodes are held, or shared by suspended jobs, one by one."""
-    is_needed = scheduler.passes == "slurm" or bool(demands.giving.suspended.any())
-    return replace(site, tells_apart=True) if is_needed else site
-
-
-def _ways(world: JobWorld, scheduler: Scheduler, seed: int, trial: int) -> Ways:
-    """In which ways jobs may run, by what a policy chooses between."""
-    site, demands = world.site, world.jobs.demands
-    assert site is not None
-    assert demands is not None
-    if scheduler.policy.is_priced:
-        return ways_by_group(site, demands)
-    if scheduler.policy.rule == "at-random":
-        return only_ways(ways_at_random(world, site, demands, seed, trial))
-    return only_ways(demands)
-
-
-def _order(world: JobWorld, scheduler: Scheduler) -> JobOrder:
-    return order_on(priorities_on(world), scheduler) if scheduler.policy.is_weighted else scheduler.order or BY_ARRIVAL
-
-
-def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
-    """Every reason for which a scheduler cannot work on a site."""
-    policy, kept = scheduler.policy, "must be left out on a site whose nodes jobs share"
-    if policy.rule == "assigned":
-        found = f"found {policy.name!r}, which decides by the state of clusters"
-        allowed = "the policies of the table, and orders and objectives of your own, work on a site"
-        yield Problem("scheduler.policy", found, allowed, "write it as priority(...) or value(...)")
-    yield from _worth_misfits(world, scheduler)
-    switches = {
-        "energy_filter": scheduler.energy_filter != "none",
-        "preempts": scheduler.preempts,
-        "nodes": scheduler.nodes != "counted",
-        "commitment": scheduler.commitment == "reservations",
-    }
-    yield from (Problem(f"scheduler.{name}", "found it", kept) for name, is_on in switches.items() if is_on)
-    if scheduler.overrun in ("kill", "steps") and job_arrays.outlived(world, scheduler).any():
-        found, allowed = (
-            f"found {scheduler.overrun!r}, and jobs that run longer than planned",
-            "plans are not raised here",
-        )
-        advice = 'use overrun = "raise" or "unaware", or planned = "requested" with overrun = "kill"'
-        yield Problem("scheduler.overrun", found, allowed, advice)
-    yield from share_misfits(world, scheduler)
-    yield from _pass_misfits(scheduler)
-    yield from _suspension_misfits(world, scheduler)
-    yield from _opening_misfits(world, scheduler)
-    yield from condition_misfits(world, scheduler)
-    if policy.rule == "greedy" and world.jobs.demands is not None and world.jobs.demands.giving.stops.any():
-        found, allowed = f"found {policy.name!r}, and jobs that give way", "they do so to others by orders alone"
-        yield Problem("scheduler.policy", found, allowed, 'use "multifactor", or take preempts from the [[qos]]')
-    if world.outages.n_outages:
-        advice = "those of a site are what it keeps for nobody, and its failures"
-        yield Problem("system", "found outages or failures of clusters", kept, advice)
-    if world.site is not None and world.site.failures.n_failures and has_parts(world.jobs):
-        found, allowed = (
-            "found nodes that fail, and jobs whose parts start together",
-            "lost parts would run again alone",
-        )
-        yield Problem("system", found, allowed, 'leave failures out, or use workload.dependencies = "ignore"')
-    if world.jobs.demands is not None and world.site is not None:
-        demands = world.jobs.demands
-        n_pieces = int(_most_pieces(_told_apart(world.site, demands, scheduler), demands).sum())
-        if n_pieces > MOST_PIECES:
-            yield Problem("workload", f"found jobs of {n_pieces:,} pieces", f"must be {MOST_PIECES:,} at most")
-
-
-def _suspension_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
-    """Who stands still keeps its memory on its nodes, and goes on when it can, whatever power there is then."""
-    if world.site is None or world.jobs.demands is None or not world.jobs.demands.giving.suspended.any():
-        return
-    advice = 'use preemption = "requeue" or "cancel", or leave the other out'
-    if world.supply.is_limited:
-        found, allowed = "found a limit of energy or power, and jobs that are suspended", "they go on without asking"
-        yield Problem("supply", found, allowed, advice)
-    if world.site.failures.n_failures:
-        found, allowed = "found nodes that fail, and jobs that are suspended", "they would go on on nodes that are away"
-        yield Problem("system", found, allowed, advice)
-    if math.isfinite(scheduler.mapping_interval_s):
-        found, allowed = "found it, and jobs that are suspended", "they go on as soon as they can"
-        yield Problem("scheduler.mapping_interval", found, allowed, advice)
-
-
-def _opening_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
-    """What a site in the midst of its work cannot tell: who was refused, what users have used, who gave way."""
-    demands, policy = world.jobs.demands, scheduler.policy
-    if world.opening is None or demands is None:
-        return
-    if demands.admitted.names or demands.giving.stops.any():
-        found, allowed = "found limits on submissions, or jobs that give way", "are not known of what came before"
-        yield Problem("opening", found, allowed, "leave max_submitted and preempts out")
-    if policy.is_weighted and scheduler.weights.get("fair_share", 1.0) != 0:
-        found, allowed = f"found {policy.name!r} with fair shares", "what users have used before is not known"
-        yield Problem("scheduler.policy", found, allowed, "give fair_share the weight 0, or use another policy")
-
-
-def _worth_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
-    """What only policies that know worth can go by, and windows without an end in which jobs might wait for ever."""
-    policy = scheduler.policy
-    if scheduler.dropping_threshold > 0 and policy.rule != "greedy":
-        found, allowed = f"found it with the policy {policy.name!r}", "on a site only those with an objective drop jobs"
-        yield Problem("scheduler.dropping_threshold", found, allowed, "leave it out, or use max-util")
-    if scheduler.dropping_threshold > 0 and scheduler.dropping_by != "task":
-        found, allowed = f"found {scheduler.dropping_by!r}", "jobs of a site run as long wherever they do"
-        yield Problem("scheduler.dropping_by", found, allowed, "leave it out")
-    if scheduler.passes == "slurm" and math.isfinite(scheduler.mapping_interval_s):
-        found, allowed = "found it with passes = 'slurm'", "these have intervals of their own"
-        yield Problem("scheduler.mapping_interval", found, allowed, "leave one of them out")
-    may_wait = policy.declines or math.isfinite(scheduler.mapping_interval_s)
-    if may_wait and not math.isfinite(world.jobs.work.end_s):
-        why = "must end where jobs that are declined, or looked at by the clock, may wait without end"
-        yield Problem("workload.end", "found a counted window without an end", why, advice_to_end(world))
-
-
-def _pass_misfits(scheduler: Scheduler) -> Iterator[Problem]:
-    """Slurm goes by an order."""
-    if scheduler.passes == "slurm" and scheduler.policy.rule != "in-order":
-        found, allowed = f"found 'slurm' with the policy {scheduler.policy.name!r}", "Slurm's jobs go in an order"
-        yield Problem("scheduler.passes", found, allowed, 'leave it out, or use policy = "multifactor"')
-
-
-def _new_run(world: JobWorld, site: Site, ways: Ways, scheduler: Scheduler) -> SiteRun:
+def new_run(world: JobWorld, site: Site, ways: Ways, scheduler: Scheduler) -> SiteRun:
     """The site before anything has come."""
     ground, demands = _ground(site), ways.demands
     n, n_places, n_resources = world.n_jobs, ground.group.size, ground.free.shape[1]
-    most_pieces, n_ahead = _most_pieces(site, demands), _n_ahead(scheduler)
+    most_pieces, n_ahead = most_pieces_of(site, demands), _n_ahead(scheduler)
     n_queues = len(site.partitions) + len(site.kept.names)
     n_held = int(min(most_pieces.sum(), n_ahead * n_queues * largest_sum(world, most_pieces)))
     first = np.concatenate(([0], np.cumsum(most_pieces)))
@@ -265,7 +86,7 @@ def _new_run(world: JobWorld, site: Site, ways: Ways, scheduler: Scheduler) -> S
         _greed(world, site, ways, scheduler),
         _no_times(n),
         _no_times(n),
-        later_of(world, _fits(world)),
+        later_of(world, fits_of(world)),
         Planned(_zero(), _zero(), _zero(), np.empty(n), _ints(n)),
         layout.Pieces(
             first, np.zeros(n, np.int64), _ints(n_pieces), _ints(n_pieces), _ints(n_pieces), _ints(n_pieces),
@@ -294,7 +115,7 @@ def _new_run(world: JobWorld, site: Site, ways: Ways, scheduler: Scheduler) -> S
             np.concatenate((site.in_partition, np.zeros((len(site.kept.names), site.n_groups), np.bool_))),
             np.zeros(site.n_groups, np.bool_),
         ),
-        conditions_of(world, scheduler, _fits(world)),
+        conditions_of(world, scheduler, fits_of(world)),
         _kept(site, demands, ground),
         power_of(world, scheduler),
         np.full(n, np.nan),
@@ -360,7 +181,7 @@ def _limits(limits: model.Limits) -> Limits:
     return Limits(limits.most.copy(), used, limits.uses.copy(), holders, limits.n_binding)
 
 
-def _fates(run: SiteRun, site: Site, demands: Demands, n_lost: int) -> SiteFates:
+def new_fates(run: SiteRun, site: Site, demands: Demands, n_lost: int) -> SiteFates:
     """Nothing has become of any job; with room for so many stretches that are lost."""
     n, n_pieces = run.start_s.size, run.pieces.job.size
     return SiteFates(
@@ -430,7 +251,7 @@ def _asks(site: Site, demands: Demands) -> Asks:
     )
 
 
-def _most_pieces(site: Site, demands: Demands) -> Counts:
+def most_pieces_of(site: Site, demands: Demands) -> Counts:
     """At how many places each job could run at most."""
     may = demands.gives > 0
     places, needed = (
@@ -455,7 +276,7 @@ def _greed(world: JobWorld, site: Site, ways: Ways, scheduler: Scheduler) -> Gre
     """What a policy with an objective goes by; nothing of it is used where jobs go in an order."""
     objective, facts, n = scheduler.policy.objective, job_facts(world), world.n_jobs
     planned_s, _ = job_arrays.seen_times(world, scheduler)
-    fits, option, energy_j = _fits(world), world.types.first[world.jobs.work.task_type], np.zeros(n)
+    fits, option, energy_j = fits_of(world), world.types.first[world.jobs.work.task_type], np.zeros(n)
     energy_j[fits] = (facts.options.power_w * planned_s)[option[fits]]
     return Greed(
         objective is not None,
@@ -495,7 +316,7 @@ def _coming(world: JobWorld, scheduler: Scheduler) -> Coming:
     """When jobs come and how long they run; those that fit nowhere never come."""
     jobs, types = world.jobs, world.types
     planned_s, time_s = job_arrays.seen_times(world, scheduler)
-    fits = _fits(world)
+    fits = fits_of(world)
     option = types.first[jobs.work.task_type]
     arrival_s = jobs.work.arrival_s.copy()
     runs_s, plans_s = np.full(fits.size, np.inf), np.full(fits.size, np.inf)
@@ -508,7 +329,7 @@ def _coming(world: JobWorld, scheduler: Scheduler) -> Coming:
     return Coming(arrival_s, runs_s, plans_s, waits, since_s)
 
 
-def _running(site: Site, opening: Opening) -> Running:
+def running_at(site: Site, opening: Opening) -> Running:
     """What runs already, in order of its start."""
     places, jobs = opening.places, np.flatnonzero(opening.runs)
     jobs = jobs[np.argsort(opening.since_s[jobs], kind="stable")]
@@ -521,7 +342,7 @@ def _running(site: Site, opening: Opening) -> Running:
     return Running(jobs, opening.since_s[jobs], first, place, places.pieces[rows].copy())
 
 
-def _fits(world: JobWorld) -> Bools:
+def fits_of(world: JobWorld) -> Bools:
     """Which jobs fit somewhere, with what they draw."""
     return np.asarray((np.diff(world.types.first)[world.jobs.work.task_type] > 0) & ~never_fits(world))
 
@@ -529,7 +350,7 @@ def _fits(world: JobWorld) -> Bools:
 def _ranked(world: JobWorld, site: Site, demands: Demands, scheduler: Scheduler) -> Ranked:
     """What priorities go by, where nodes are the processors of a site."""
     planned_s, _ = job_arrays.seen_times(world, scheduler)
-    fits, option = _fits(world), world.types.first[world.jobs.work.task_type]
+    fits, option = fits_of(world), world.types.first[world.jobs.work.task_type]
     cores, resources, priorities = cores_of(world), np.zeros(world.n_jobs), priorities_on(world)
     resources[fits] = planned_s[option[fits]] * cores[fits]
     return Ranked(
@@ -553,44 +374,3 @@ def _zero() -> Counts:
 
 def _ints(n: int) -> Counts:
     return np.empty(n, np.int64)
-
-
-def _allocation(world: JobWorld, site: Site, state: SiteRun, fates: SiteFates, scheduler: Scheduler) -> JobAllocation:
-    """What was decided."""
-    n, start_s, fits = world.n_jobs, state.start_s, _fits(world)
-    start_s[fates.giving.is_suspended], state.pieces.n[fates.giving.is_suspended] = math.nan, 0
-    ran, is_cancelled = np.isfinite(start_s), fates.giving.is_cancelled
-    option, fate = np.full(n, NO_JOB, np.int32), np.full(n, Fate.WAITING, np.int8)
-    option[ran] = world.types.first[world.jobs.work.task_type[ran]]
-    fate[ran] = np.where(job_arrays.killed(world, scheduler)[option[ran]], Fate.KILLED, Fate.RAN)
-    fate[is_cancelled] = Fate.CANCELLED
-    fate[~fits] = Fate.IMPOSSIBLE
-    fate[fates.is_refused] = Fate.DROPPED
-    end_s = start_s + state.coming.time_s
-    lost = fates.lost
-    n_lost = int(lost.n[0])
-    job = lost.job[:n_lost].astype(np.int32)
-    choice = world.types.first[world.jobs.work.task_type[job]].astype(np.int32)
-    pieces = Pieces(
-        job, choice, lost.start_s[:n_lost].copy(), lost.end_s[:n_lost].copy(), ~lost.goes_on[:n_lost]
-    )  # fmt: skip
-    first_s = start_s.copy()
-    np.fmin.at(first_s, job, pieces.start_s)
-    ready_s = ready_times(world, first_s, end_s, fate == Fate.KILLED, is_cancelled)
-    return JobAllocation(option, start_s, end_s, ready_s, fate, pieces, _places(site, state, lost))
-
-
-def _places(site: Site, state: SiteRun, lost: Lost) -> Places:
-    """Where jobs ran: in their last stretches, and before in those that were lost."""
-    pieces = state.pieces
-    job = np.repeat(np.arange(pieces.n.size), pieces.n)
-    row = pieces.first[:-1][job] + (np.arange(job.size) - np.repeat(np.cumsum(pieces.n) - pieces.n, pieces.n))
-    before = slice(int(lost.n_rows[0]))
-    stretch = np.concatenate((np.full(job.size, LAST), lost.stretch[before]))
-    job = np.concatenate((job, lost.job[lost.stretch[before]]))
-    place = np.concatenate((pieces.place[row], lost.place[before]))
-    n_pieces = np.concatenate((pieces.n_pieces[row], lost.n_pieces[before]))
-    group = state.ground.group[place]
-    node = np.where(site.is_counted[group], NOWHERE, place - state.ground.first[group])
-    columns = (job.astype(np.int32), group.astype(np.int32), node.astype(np.int32), n_pieces)
-    return Places(*columns, stretch if lost.n[0] else None)
