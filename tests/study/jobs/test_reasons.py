@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from joulewise.looks.jobs import LOOKS
 from joulewise.model.conditions import Conditions
 from joulewise.model.failures import NO_FAILURES, NodeFailures
 from joulewise.model.hours import Hours
@@ -16,7 +17,9 @@ from joulewise.model.jobs import Fate, JobAllocation, JobWorld, NodeOutages, Pie
 from joulewise.model.kept import NOTHING_KEPT, KeptNodes
 from joulewise.model.site import NodePower, Places, Site
 from joulewise.model.supply import Supply
+from joulewise.study.jobs.agreement import waits
 from joulewise.study.jobs.reasons import REASONS, reasons
+from joulewise.study.jobs.worlds import Scene
 from joulewise.worlds.jobs.sites.site_file import parse_site
 from joulewise.worlds.jobs.traces import Trace, TraceParameters, load_trace
 
@@ -355,6 +358,26 @@ def test_who_ran_again_gave_way_unless_a_node_of_it_failed_then(failed_s: float,
     pieces = Pieces(one, one, np.array([10.0]), np.array([20.0]), np.array([True]))
     places = Places(*(np.array(row) for row in ([0, 0], [NEW, NEW], [0, 0], [1, 1], [-1, 0])))
     assert told(trace, ALONE, replace(found, pieces=pieces, places=places), world) == [reason]
+
+
+def test_cancelled_jobs_are_in_no_table_of_waits(tmp_path: Path) -> None:
+    rows = [*ALONE, Row(1, 0, 100, 8, 0, group=OLD)]
+    trace = sited(rows, tmp_path)
+    found = replace(replayed(trace, rows), fate=np.array([Fate.CANCELLED, Fate.RAN]))
+    table = waits(Scene(world_of(trace), None, trace, trace.clock), found)
+    assert table is not None
+    assert table["job"].to_list() == [1]
+
+
+def test_the_facts_of_a_world_count_what_is_away_on_a_site(tmp_path: Path) -> None:
+    world = world_of(sited(ALONE, tmp_path))
+    one, zero = np.array([NEW]), np.array([0])
+    times = np.array([5.0]), np.array([9.0])
+    away = replace(
+        site_of(world), failures=NodeFailures(one, zero, *times), kept=KeptNodes(("outage 1",), *times, zero, one, zero)
+    )
+    assert LOOKS["JobWorld"].facts(world)["outages"] == ""
+    assert LOOKS["JobWorld"].facts(replace(world, site=away))["outages"] == "2"
 
 
 def test_every_reason_is_planted_once() -> None:
