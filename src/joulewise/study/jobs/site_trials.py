@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from joulewise.model.arrays import Ints
 from joulewise.model.clusters import Clusters, JobTypes
 from joulewise.model.failures import NodeFailures
 from joulewise.model.hours import Hours
@@ -40,14 +41,15 @@ def small_site_world(n_jobs: int) -> JobWorld:
     """Jobs of three kinds on a site of two groups of nodes, which draw power; most end before they are planned to."""
     site, rng = _site(), generator(n_jobs, "study.jobs.site_trials")
     asked = _demands(site, rng.integers(0, 3, n_jobs, np.int32))
-    planned_s = 100.0 * rng.integers(5, 60, n_jobs)
+    planned_s = 100.0 * rng.integers(5, 60, n_jobs).astype(np.float64)
     first, one = np.arange(n_jobs + 1), np.zeros(n_jobs, np.int32)
     power_w, cores = least_w(site, asked)[asked.of_job], asked.units[asked.of_job].astype(np.int32)
     types = JobTypes((), first, one, one.astype(np.int8), cores, np.ceil(0.7 * planned_s), planned_s, power_w)
-    arrival_s, shape = np.sort(rng.integers(0, 250 * n_jobs, n_jobs)).astype(float), rng.integers(0, 3, n_jobs)
+    arrival_s = np.sort(rng.integers(0, 250 * n_jobs, n_jobs)).astype(np.float64)
+    shape = rng.integers(0, 3, n_jobs, np.int32)
     shapes = UtilityShapes.of([constant(), linear(40_000.0), step(9000.0)])
     scale, end_s = rng.choice([1.0, 2.0, 4.0], n_jobs), 250.0 * n_jobs + _LENGTH_S
-    work = Workload(arrival_s, first[:-1], shape, scale, np.zeros(n_jobs), shapes, 0.0, end_s)
+    work = Workload(arrival_s, first[:-1].astype(np.int32), shape, scale, np.zeros(n_jobs), shapes, 0.0, end_s)
     users = {"user": Label(("ann", "bob"), rng.integers(-1, 2, n_jobs, np.int32))}
     clusters = Clusters(("site",), np.array([32]), np.array([1]), np.array([1]))
     return JobWorld(clusters, types, Jobs(work, labels=users, demands=asked), site=site)
@@ -63,7 +65,7 @@ def _site() -> Site:
     )  # fmt: skip
 
 
-def _demands(site: Site, of_job: np.ndarray[tuple[int], np.dtype[np.int32]]) -> Demands:
+def _demands(site: Site, of_job: Ints) -> Demands:
     """Four processors wherever they are, three with much memory on one node, and two whole nodes."""
     return Demands(
         of_job, np.array([0, 0, 1]), np.array([4, 1, 2]), np.array([8, 1, 1]),

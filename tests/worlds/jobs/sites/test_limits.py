@@ -184,10 +184,12 @@ def test_jobs_of_a_log_that_are_beyond_a_limit_are_found() -> None:
 def test_jobs_beyond_limits_of_several_holders_are_those_of_each(seed: int) -> None:
     rng = np.random.default_rng(seed)
     holders = np.column_stack((rng.integers(-1, 3, 40), rng.integers(3, 6, 40)))
-    most, come_s = rng.integers(0, 6, (6, 1)), rng.integers(0, 30, 40).astype(float)
-    gone_s = come_s + rng.integers(0, 12, 40)
+    most, come_s = rng.integers(0, 6, (6, 1)), rng.integers(0, 30, 40).astype(np.float64)
+    gone_s = come_s + rng.integers(0, 12, 40).astype(np.float64)
     gone_s[rng.integers(0, 40, 3)] = np.nan
-    limits = Limits(("jobs",), tuple("abcdef"), most, np.ones((1, 1), np.int64), holders, int(rng.integers(0, 2)))
+    limits = Limits(
+        ("jobs",), tuple("abcdef"), most, np.ones((1, 1), np.int64), holders.astype(np.int32), int(rng.integers(0, 2))
+    )
     expected = np.zeros(40, np.bool_)
     order = np.argsort(come_s, kind="stable").tolist()
     for at, job in enumerate(order):
