@@ -23,15 +23,16 @@ class Drawn:
         runs, types, standby = stretches(allocation), world.types, world.clusters.standby
         pue, idle_w = world.supply.pue, np.zeros(world.clusters.n_clusters) if standby is None else standby.idle_w
         of_site_w = 0.0 if world.site is None else world.site.idle_w
-        self._world, self._start_s, self._end_s = world, runs.start_s, runs.end_s
-        self._until_s = runs.start_s + types.planned_s[runs.option]
-        self._more_w = job_draws(world, allocation).power_w
-        self._more_w = self._more_w - pue * idle_w[types.cluster[runs.option]] * types.nodes[runs.option]
+        planned_s, more_w = types.planned_s[runs.option], job_draws(world, allocation).power_w
+        more_w = more_w - pue * idle_w[types.cluster[runs.option]] * types.nodes[runs.option]
+        order = np.argsort(runs.start_s, kind="stable")
+        self._world, self._start_s, self._end_s = world, runs.start_s[order], runs.end_s[order]
+        self._until_s, self._more_w = (runs.start_s + planned_s)[order], more_w[order]
+        self._longest_s = float((runs.end_s - runs.start_s).max(initial=0.0))
         self._idle_w = pue * (float(world.clusters.n_nodes @ idle_w) + of_site_w)
         n_used = int(allocation.used.sum())
         self._own_w, self._own_s = np.zeros(world.n_jobs), np.zeros(world.n_jobs)
-        self._own_w[runs.job[:n_used]] = self._more_w[:n_used]
-        self._own_s[runs.job[:n_used]] = types.planned_s[runs.option[:n_used]]
+        self._own_w[runs.job[:n_used]], self._own_s[runs.job[:n_used]] = more_w[:n_used], planned_s[:n_used]
 
     def lacks_power(self, job: Counts, at_s: Floats) -> Bools:
         """Whether more than the cap would have been drawn, at once or at a full hour before the job was to end."""
@@ -49,8 +50,9 @@ class Drawn:
         return np.array([self._own_w[of] * self._own_s[of] > self._left_j(now_s) for of, now_s in pairs], np.bool_)
 
     def _is_above(self, cap_w: Floats, job: int, now_s: float) -> bool:
-        runs = (self._start_s <= now_s) & (self._end_s > now_s)
-        until_s, more_w = self._until_s[runs], self._more_w[runs]
+        rows = self._rows(now_s, now_s)
+        runs = self._end_s[rows] > now_s
+        until_s, more_w = self._until_s[rows][runs], self._more_w[rows][runs]
         hour = np.arange(math.floor(now_s / HOUR_S), math.ceil((now_s + max(self._own_s[job], 1.0)) / HOUR_S))
         order = np.argsort(until_s)
         ended_w = np.concatenate(([0.0], np.cumsum(more_w[order])))
@@ -74,6 +76,12 @@ class Drawn:
 
     def _used_j(self, from_s: float, to_s: float, now_s: float) -> float:
         """What jobs use between two instants, as far as is known at a third one."""
-        ends_s = np.where(self._end_s <= now_s, self._end_s, self._until_s)
-        inside_s = np.minimum(ends_s, to_s) - np.maximum(self._start_s, from_s)
-        return float((self._more_w * np.maximum(inside_s, 0.0))[self._start_s <= now_s].sum())
+        rows = self._rows(from_s, now_s)
+        ends_s = np.where(self._end_s[rows] <= now_s, self._end_s[rows], self._until_s[rows])
+        inside_s = np.minimum(ends_s, to_s) - np.maximum(self._start_s[rows], from_s)
+        return float(self._more_w[rows] @ np.maximum(inside_s, 0.0))
+
+    def _rows(self, from_s: float, now_s: float) -> slice:
+        """Stretches that started until now, and of those before all that may not have ended at an earlier instant."""
+        first = np.searchsorted(self._start_s, min(from_s, now_s) - self._longest_s, side="left")
+        return slice(int(first), int(np.searchsorted(self._start_s, now_s, side="right")))
