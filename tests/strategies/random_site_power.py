@@ -31,9 +31,9 @@ def slowed(world: JobWorld) -> JobWorld:
         giving = demands.preemption
         slow = replace(giving, grace_s=giving.grace_s * UNIT_S, exempt_s=giving.exempt_s * UNIT_S, suspends=None)
         demands = replace(demands, preemption=slow)
-    kept, failures = (
-        replace(of, start_s=of.start_s * UNIT_S, end_s=of.end_s * UNIT_S) for of in (site.kept, site.failures)
-    )
+    kept = replace(site.kept, start_s=site.kept.start_s * UNIT_S, end_s=site.kept.end_s * UNIT_S)
+    failed = site.failures
+    failures = replace(failed, start_s=failed.start_s * UNIT_S, end_s=failed.end_s * UNIT_S)
     site = replace(site, kept=kept, failures=failures, hours=replace(site.hours, at_s=site.hours.at_s * UNIT_S))
     jobs = replace(
         world.jobs, work=replace(work, arrival_s=work.arrival_s * UNIT_S), conditions=conditions, demands=demands

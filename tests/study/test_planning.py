@@ -121,14 +121,14 @@ OTHERS = {
 @pytest.mark.parametrize(
     ("text", "pinned"),
     [
-        (TEXT, "1dde087aa071e0dc"),
-        (TEXT + "preempts = [true, false]", "29560fe99a7a7bc2"),
-        (TEXT + "[tune]\ntrials = 3", "a0ef348b35350048"),
-        (TEXT + '[[variant]]\nname = "a"\n[[variant]]\nname = "b"\nworkload.tasks_per_day = 160', "3d1d64396118c415"),
-        (OTHER + OTHERS["jobs"], "8996f8eb17fe304b"),
-        (OTHER + OTHERS["bags"], "79f77b18ae1ec718"),
-        (OTHER + OTHERS["assignments"], "303acceb1de46c43"),
-        (OTHER + OTHERS["facility"], "068bbed38a6de811"),
+        (TEXT, "8d05b1d7dcc667a4"),
+        (TEXT + "preempts = [true, false]", "735d29a3e5a366df"),
+        (TEXT + "[tune]\ntrials = 3", "e77007ef9e5c491c"),
+        (TEXT + '[[variant]]\nname = "a"\n[[variant]]\nname = "b"\nworkload.tasks_per_day = 160', "d5ba6c5f2b2a8bbb"),
+        (OTHER + OTHERS["jobs"], "910822720a817f6f"),
+        (OTHER + OTHERS["bags"], "835e0b4e62f38279"),
+        (OTHER + OTHERS["assignments"], "e1436c2cd7c14ae6"),
+        (OTHER + OTHERS["facility"], "4390e8745889d14c"),
     ],
     ids=["tasks", "pieces", "tuning", "variants", *OTHERS],
 )

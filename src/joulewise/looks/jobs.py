@@ -97,15 +97,24 @@ def _jobs_pictures(jobs: Jobs) -> Pictures:
 
 
 def _world_facts(world: JobWorld) -> Facts:
-    supply = world.supply
+    supply, n_outages = world.supply, _n_outages(world)
     return {
         **_job_facts(world.jobs),
         **_cluster_facts(world.clusters),
         **_type_facts(world.types),
         "budget": known(energy, supply.budget_j),
         "power cap": "" if supply.cap_w is None else power(float(supply.cap_w.min())),
-        "outages": f"{world.outages.n_outages:,}" if world.outages.n_outages else "",
+        "outages": f"{n_outages:,}" if n_outages else "",
     }
+
+
+def _n_outages(world: JobWorld) -> int:
+    """How often nodes are away: those of clusters or, on a site, what is kept for nobody and each node that fails."""
+    site, demands = world.site, world.jobs.demands
+    if site is None or demands is None:
+        return world.outages.n_outages
+    for_some = np.unique(demands.kept_of[demands.kept_of >= 0]).size
+    return len(site.kept.names) - for_some + site.failures.n_failures
 
 
 def _world_tables(world: JobWorld) -> Tables:
@@ -134,6 +143,7 @@ def _outcome_facts(outcome: JobOutcome) -> Facts:
         "jobs": f"{outcome.world.n_jobs:,}",
         "counted": f"{found['jobs_arrived']:,}",
         **{name: f"{found[f'jobs_{name}']:,}" for name in ("ran", "dropped", "waiting")},
+        "cancelled": f"{found['jobs_cancelled']:,}" if found["jobs_cancelled"] else "",
         "utility": whole(found["utility"]),
         "mean wait": known(duration, found["mean_wait_s"]),
         "bounded slowdown": known(whole, found["mean_bounded_slowdown"]),

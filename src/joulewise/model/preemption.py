@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,6 +34,10 @@ class Preemption:
         kinds = {"of_job": np.int32, "stops": np.bool_, "priority": np.int64, "grace_s": np.float64}
         freeze_fields(self, {**kinds, "cancels": np.bool_, "suspends": np.bool_})
         raise_if_any(_problems(self))
+
+    def of_some(self, jobs: Counts) -> Preemption:
+        """The kinds of some of the jobs, in this order."""
+        return replace(self, of_job=self.of_job[jobs])
 
     @property
     def suspended(self) -> Bools:

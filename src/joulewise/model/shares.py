@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -64,6 +64,11 @@ class Priorities:
         for name in ("factors", "weights"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
         raise_if_any(_priority_problems(self))
+
+    def of_some(self, jobs: Counts) -> Priorities:
+        """The priorities of some of the jobs, in this order."""
+        factors = {name: values[jobs] for name, values in self.factors.items()}
+        return replace(self, of_job=self.of_job[jobs], used_per_s=self.used_per_s[jobs], factors=factors)
 
 
 def equal_shares(names: tuple[str, ...], codes: Ints, used_per_s: Floats, factors: Mapping[str, Floats]) -> Priorities:

@@ -130,6 +130,10 @@ class Limits:
         """The holders that bind each job."""
         return self.holders[:, : self.n_binding]
 
+    def of_some(self, jobs: Counts) -> Limits:
+        """The limits of some of the jobs, in this order."""
+        return replace(self, holders=self.holders[jobs])
+
     def allow(self, of_job: Ints) -> Bools:
         """Which jobs their holders allow where nothing else runs."""
         allowed = np.ones(of_job.size, np.bool_)
@@ -171,6 +175,17 @@ class Demands:
     @property
     def n_classes(self) -> int:
         return self.partition.size
+
+    def of_some(self, jobs: Counts) -> Demands:
+        """What some of the jobs ask for, in this order."""
+        return replace(
+            self,
+            of_job=self.of_job[jobs],
+            limits=self.limits.of_some(jobs),
+            priorities=None if self.priorities is None else self.priorities.of_some(jobs),
+            submitted=None if self.submitted is None else self.submitted.of_some(jobs),
+            preemption=None if self.preemption is None else self.preemption.of_some(jobs),
+        )
 
     @property
     def kept_of(self) -> Ints:

@@ -47,7 +47,7 @@ class SupplyParameters:
     begins_at: str | None = explained(
         None,
         f'instant 0 in the calendar, such as "{EXAMPLE}", where tables have dates and the workload has none; a log '
-        "tells it itself",
+        "tells it itself, and reservations and hours of a site go by that alone",
         late=True,
     )
 

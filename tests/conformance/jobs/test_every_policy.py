@@ -19,6 +19,7 @@ from joulewise.policies.jobs.policy import JobPolicy
 from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Scheduler
+from joulewise.study.jobs.site_trials import site_trials
 from tests.strategies.cases import cases
 from tests.strategies.job_worlds import busy_job_world, capped_worlds, limited_worlds, troubled_worlds, typed_worlds
 from tests.strategies.own_job_policies import easy
@@ -89,6 +90,19 @@ def conforming_run(world: JobWorld, scheduler: Scheduler) -> None:
     assert check_jobs(world, allocation, scheduler) == []
     assert bytes_of(world) == before
     assert_equal(again, allocation)
+
+
+@pytest.mark.parametrize("world", site_trials(20).values(), ids=site_trials(20))
+def test_every_run_on_a_site_conforms(world: JobWorld) -> None:
+    for policy in JOB_POLICIES.values():
+        conforming_run(world, Scheduler(policy))
+
+
+def test_worlds_of_sites_have_what_they_are_named_after() -> None:
+    found = {name: simulate_jobs(world, Scheduler(JOB_POLICIES["easy"])) for name, world in site_trials(20).items()}
+    free, failing, capped, frugal = (outcome.allocation for outcome in found.values())
+    assert failing.pieces.is_lost.any()
+    assert all((other.start_s != free.start_s).any() for other in (failing, capped, frugal))
 
 
 @every_policy

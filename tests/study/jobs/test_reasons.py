@@ -9,10 +9,17 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from joulewise.looks.jobs import LOOKS
 from joulewise.model.conditions import Conditions
+from joulewise.model.failures import NO_FAILURES, NodeFailures
+from joulewise.model.hours import Hours
 from joulewise.model.jobs import Fate, JobAllocation, JobWorld, NodeOutages, Pieces
-from joulewise.model.site import Places
+from joulewise.model.kept import NOTHING_KEPT, KeptNodes
+from joulewise.model.site import NodePower, Places, Site
+from joulewise.model.supply import Supply
+from joulewise.study.jobs.agreement import waits
 from joulewise.study.jobs.reasons import REASONS, reasons
+from joulewise.study.jobs.worlds import Scene
 from joulewise.worlds.jobs.sites.site_file import parse_site
 from joulewise.worlds.jobs.traces import Trace, TraceParameters, load_trace
 
@@ -144,23 +151,25 @@ def test_what_came_later_or_was_interrupted_has_no_other_reason(tmp_path: Path) 
     found = replayed(trace, rows)
     pieces = Pieces(np.array([0]), np.array([0]), np.array([10.0]), np.array([20.0]), np.array([False]))
     found = replace(found, ready_s=np.array([0.0, 100.0]), pieces=pieces)
-    assert told(trace, rows, found) == ["interrupted in the replay", "follows a job that ended later"]
+    assert told(trace, rows, found) == ["suspended in the replay", "follows a job that ended later"]
+    lost = replace(found, pieces=replace(pieces, is_lost=np.array([True])))
+    assert told(trace, rows, lost) == ["lost its nodes in the replay", "follows a job that ended later"]
     conditions = replace(Conditions.following(np.array([-1, -1], np.int32)), begin_s=np.array([0.0, 100.0]))
     world = world_of(trace)
     world = replace(world, jobs=replace(world.jobs, conditions=conditions))
-    assert told(trace, rows, found, world) == ["interrupted in the replay", "waited for its begin time"]
+    assert told(trace, rows, found, world) == ["suspended in the replay", "waited for its begin time"]
 
 
 @pytest.mark.parametrize(
     ("row", "is_planned", "reason"),
     [
-        (Row(0, 500, 100, 2, 0), True, EARLY + "nodes in use"),
+        (Row(0, 500, 100, 2, 0), True, EARLY + "nodes away"),
         (Row(0, 500, 100, 2, 0), False, EARLY + "room"),
         (Row(0, 0, 100, 2, 500), True, "log had more than the nodes have"),
-        (Row(0, 0, 100, 2, 500), False, LATE + "nodes in use"),
+        (Row(0, 0, 100, 2, 500), False, LATE + "nodes away"),
     ],
 )
-def test_nodes_out_of_service_are_in_use_in_the_log_where_that_was_planned(
+def test_nodes_out_of_service_are_away_in_the_log_where_that_was_planned(
     row: Row, is_planned: bool, reason: str, tmp_path: Path
 ) -> None:
     trace = logged([row], tmp_path)
@@ -262,8 +271,119 @@ def test_on_a_site_nodes_are_those_of_the_partition(case: str, tmp_path: Path) -
     assert told(trace, rows, replayed(trace, rows)) == expected
 
 
+ALONE = [Row(0, 0, 100, 8, 500, partition="b", group=NEW, asked_s=61)]
+
+
+def site_of(world: JobWorld) -> Site:
+    assert world.site is not None
+    return world.site
+
+
+@pytest.mark.parametrize(
+    ("start_s", "is_planned", "reason"),
+    [
+        (-10.0, False, LATE + "nodes away"),
+        (-10.0, True, "log had more than the nodes have"),
+        (50.0, True, LATE + "nodes away"),
+        (50.0, False, LATE + "room"),
+        (5000.0, True, LATE + "room"),
+    ],
+)
+def test_nodes_of_a_site_are_away_when_they_fail_and_from_before_what_is_planned(
+    start_s: float, is_planned: bool, reason: str, tmp_path: Path
+) -> None:
+    trace = sited(ALONE, tmp_path)
+    world, new, node = world_of(trace), np.array([NEW]), np.array([0])
+    times = np.array([start_s]), np.array([start_s + 300])
+    kept = KeptNodes(("outage 1",), *times, np.array([0]), new, node) if is_planned else NOTHING_KEPT
+    failures = NO_FAILURES if is_planned else NodeFailures(new, node, *times)
+    world = replace(world, site=replace(site_of(world), kept=kept, failures=failures))
+    assert told(trace, ALONE, replayed(trace, ALONE), world) == [reason]
+
+
+@pytest.mark.parametrize(("is_up_from_s", "reason"), [(1.0, "hours of its partition"), (0.0, "room")])
+def test_a_partition_starts_jobs_at_its_hours(is_up_from_s: float, reason: str, tmp_path: Path) -> None:
+    trace = sited(ALONE, tmp_path)
+    world = world_of(trace)
+    b = site_of(world).partitions.index("b")
+    hours = Hours(np.array([-5.0, is_up_from_s]), np.array([b, b]), np.array([False, True]))
+    world = replace(world, site=replace(site_of(world), hours=hours))
+    assert told(trace, ALONE, replayed(trace, ALONE), world) == [LATE + reason]
+
+
+def powered(trace: Trace, supply: Supply) -> JobWorld:
+    """A site that draws 20 W idle and 1 W for each processor."""
+    world = world_of(trace)
+    power = NodePower(np.array([10.0, 10.0]), np.ones_like(site_of(world).capacity, float))
+    types = replace(world.types, power_w=np.full(world.types.n_options, 8.0), planned_s=world.types.time_s + 100.0)
+    work = replace(world.jobs.work, end_s=86400.0)
+    jobs = replace(world.jobs, work=work)
+    return replace(world, jobs=jobs, types=types, site=replace(site_of(world), power=power), supply=supply)
+
+
+@pytest.mark.parametrize(
+    ("supply", "reason"),
+    [
+        (Supply(cap_w=np.array([35.9])), "power cap"),
+        (Supply(cap_w=np.array([36.0])), "room"),
+        (Supply(cap_w=np.array([36.0, 20.0])), "room"),
+        (Supply(86400 * 20.0 + 8 * 200 + 8 * 7300 - 1), "energy budget"),
+        (Supply(86400 * 20.0 + 8 * 200 + 8 * 7300), "room"),
+        (Supply(86400 * 20.0 + 8 * 200 + 8 * 7300 - 1, is_total=True), "energy budget"),
+    ],
+)
+def test_power_and_energy_are_those_of_what_ran_and_was_planned(supply: Supply, reason: str, tmp_path: Path) -> None:
+    rows = [Row(0, 0, 7200, 8, 0, group=OLD), Row(1, 0, 100, 8, 500, partition="b", group=NEW)]
+    trace = sited(rows, tmp_path)
+    assert told(trace, rows, replayed(trace, rows), powered(trace, supply)) == [None, LATE + reason]
+
+
+@pytest.mark.parametrize(("cap_w", "reason"), [(27.9, "power cap"), (28.0, "room")])
+def test_a_cap_that_falls_counts_before_the_planned_end(cap_w: float, reason: str, tmp_path: Path) -> None:
+    rows = [Row(3550, 0, 100, 8, 500, partition="b", group=NEW)]
+    trace = sited([Row(0, 0, 10, 1, 0), *rows], tmp_path)
+    rows = [Row(0, 0, 10, 1, 0), *rows]
+    world = powered(trace, Supply(cap_w=np.array([40.0, cap_w])))
+    assert told(trace, rows, replayed(trace, rows), world) == [None, LATE + reason]
+
+
+@pytest.mark.parametrize(
+    ("failed_s", "reason"), [(20.0, "lost its nodes in the replay"), (19.0, "gave way in the replay")]
+)
+def test_who_ran_again_gave_way_unless_a_node_of_it_failed_then(failed_s: float, reason: str, tmp_path: Path) -> None:
+    trace, one = sited(ALONE, tmp_path), np.array([0])
+    world, found = world_of(trace), replayed(trace, ALONE)
+    failures = NodeFailures(np.array([NEW]), one, np.array([failed_s]), np.array([100.0]))
+    world = replace(world, site=replace(site_of(world), failures=failures))
+    pieces = Pieces(one, one, np.array([10.0]), np.array([20.0]), np.array([True]))
+    places = Places(*(np.array(row) for row in ([0, 0], [NEW, NEW], [0, 0], [1, 1], [-1, 0])))
+    assert told(trace, ALONE, replace(found, pieces=pieces, places=places), world) == [reason]
+
+
+def test_cancelled_jobs_are_in_no_table_of_waits(tmp_path: Path) -> None:
+    rows = [*ALONE, Row(1, 0, 100, 8, 0, group=OLD)]
+    trace = sited(rows, tmp_path)
+    found = replace(replayed(trace, rows), fate=np.array([Fate.CANCELLED, Fate.RAN]))
+    table = waits(Scene(world_of(trace), None, trace, trace.clock), found)
+    assert table is not None
+    assert table["job"].to_list() == [1]
+
+
+def test_the_facts_of_a_world_count_what_is_away_on_a_site(tmp_path: Path) -> None:
+    world = world_of(sited(ALONE, tmp_path))
+    one, zero = np.array([NEW]), np.array([0])
+    times = np.array([5.0]), np.array([9.0])
+    away = replace(
+        site_of(world), failures=NodeFailures(one, zero, *times), kept=KeptNodes(("outage 1",), *times, zero, one, zero)
+    )
+    assert LOOKS["JobWorld"].facts(world)["outages"] == ""
+    assert LOOKS["JobWorld"].facts(replace(world, site=away))["outages"] == "2"
+
+
 def test_every_reason_is_planted_once() -> None:
     planted = {name for _, names in (*CASES.values(), *SITED.values()) for name in names if name}
-    others = {EARLY + "not eligible", "interrupted in the replay", "follows a job that ended later"}
-    others.add("waited for its begin time")
+    of_the_replay = {"suspended", "gave way", "lost its nodes"}
+    others = {EARLY + "not eligible", EARLY + "nodes away", "follows a job that ended later"}
+    others |= {"waited for its begin time", *(f"{name} in the replay" for name in of_the_replay)}
+    others |= {LATE + name for name in ("hours of its partition", "power cap", "energy budget", "nodes away")}
     assert planted | others == set(REASONS)

@@ -11,7 +11,7 @@ import pytest
 
 from joulewise.check.jobs.allocation import check_jobs
 from joulewise.errors import InputError
-from joulewise.kernels.jobs.sites import turns
+from joulewise.kernels.jobs.sites import permuting
 from joulewise.model.jobs import Fate, JobWorld
 from joulewise.policies.jobs.table import JOB_POLICIES
 from joulewise.simulate.jobs.run import simulate_jobs
@@ -254,7 +254,7 @@ def test_parts_that_find_no_places_in_any_order_are_refused(tmp_path: Path) -> N
     trace = load_trace(TraceParameters(trace="log.txt"), three, tmp_path)
     assert np.diff(trace.system.types.first).tolist() == [0, 0, 0, 0]
     assert any("in whatever order they are given their nodes" in found.reason for found in trace.findings)
-    assert IN_ANY_ORDER == turns.IN_ANY_ORDER
+    assert IN_ANY_ORDER == permuting.IN_ANY_ORDER
 
 
 def test_a_limit_that_no_job_can_keep_is_a_reason(tmp_path: Path) -> None:

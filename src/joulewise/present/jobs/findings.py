@@ -27,7 +27,7 @@ from joulewise.present.records import Records
 from joulewise.present.tables import metric_text
 from joulewise.units import all_of, count
 
-_IMPOSSIBLE = "jobs_impossible"
+_IMPOSSIBLE, _CANCELLED = "jobs_impossible", "jobs_cancelled"
 
 
 def job_findings(records: Records) -> list[Finding]:
@@ -36,7 +36,7 @@ def job_findings(records: Records) -> list[Finding]:
         return NONE_YET
     seen, _ = job_view(records, folds=True)
     earned = best_findings(seen) if earn_apart(records) else []
-    return [*earned, *_wait_findings(seen), *_impossible(seen)]
+    return [*earned, *_wait_findings(seen), *_cancelled(seen), *_impossible(seen)]
 
 
 def _wait_findings(seen: Records) -> list[Finding]:
@@ -96,11 +96,21 @@ def _beside(means: Mapping[str, float]) -> str:
     return f"{sentence('; '.join(parts))}."
 
 
+def _cancelled(seen: Records) -> list[Finding]:
+    """How many jobs were cancelled for others, in the run with most of them."""
+    most = _most(seen, _CANCELLED)
+    said = f"{count(most, 'job')} {'was' if most == 1 else 'were'} cancelled for others."
+    return [Finding(said, "That many in the run with most of them; no mean of waits has them.")] if most else []
+
+
+def _most(seen: Records, metric: str) -> int:
+    """The most jobs of a run; none where they are not counted."""
+    return int(seen.runs[metric].max() or 0) if seen.measures(metric) else 0  # type: ignore[arg-type]
+
+
 def _impossible(seen: Records) -> list[Finding]:
     """How many jobs fit nowhere, in the run with most of them."""
-    if not seen.measures(_IMPOSSIBLE):
-        return []
-    most = int(seen.runs[_IMPOSSIBLE].max() or 0)  # type: ignore[arg-type]
+    most = _most(seen, _IMPOSSIBLE)
     fit = "fits" if most == 1 else "fit"
     said = f"{count(most, 'job')} {fit} nowhere and never ran."
     return [Finding(said, "Nothing that they may use has room for them.")] if most else []

@@ -41,7 +41,7 @@ def has_several(records: Records, table: str, key: str) -> bool:
 def wait_distribution(records: Records) -> Drawing:
     """The waits and slowdowns of all jobs in order, a line for each scheduler."""
     seen, best = job_view(records)
-    frame = kept(seen, JOBS, [WAIT, SLOWDOWN])
+    frame = kept(seen, JOBS, [WAIT, SLOWDOWN]).drop_nulls([WAIT, SLOWDOWN])  # who was cancelled has no slowdown
     keys = [key for key in seen.varying if key != SCHEDULER]
     panels, note = panels_of(seen, frame, keys)
     parts = [draw_lines(_distribution(seen, panel, name)) for panel in panels for name in _AXES]

@@ -28,8 +28,8 @@ _LABELS = ("partition", "queue", "user")
 def waits(scene: Scene, allocation: JobAllocation) -> pl.DataFrame | None:
     """A row for each job with its logged and its simulated wait, and why they differ; None where no wait is logged.
 
-    It has the jobs that arrived in the counted window, had nodes and have a logged wait. What a log tells of waits is
-    not so of its resamples, which have none.
+    It has the jobs that arrived in the counted window, had nodes, were not cancelled and have a logged wait. What a log
+    tells of waits is not so of its resamples, which have none.
     """
     import polars as pl
 
@@ -38,7 +38,7 @@ def waits(scene: Scene, allocation: JobAllocation) -> pl.DataFrame | None:
     trace, world = scene.trace, scene.world
     if trace is None or trace.is_resample:
         return None
-    counts = allocation.used & arrived_inside(world) & np.isfinite(trace.logged_wait_s)
+    counts = allocation.served & arrived_inside(world) & np.isfinite(trace.logged_wait_s)
     if not counts.any():
         return None
     wait_s = job_times(world, allocation).wait_s

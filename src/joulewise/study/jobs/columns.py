@@ -293,7 +293,8 @@ JOB_COLUMNS = (
     label(LOGGED, "by", "what jobs are taken together by: all, size, partition, queue or user; the file is "
           "there only if the log tells waits, and not of its resamples"),
     label(LOGGED, "name", "which jobs: a range of processors, or a name; empty for all, null where it is not known"),
-    Column(LOGGED, "jobs", "jobs", "jobs that arrived in the counted window, had nodes and have a logged wait"),
+    Column(LOGGED, "jobs", "jobs",
+           "jobs that arrived in the counted window, had nodes, were not cancelled and have a logged wait"),
     Column(LOGGED, "mean_logged_wait_s", "s", "mean of the waits that the log tells"),
     Column(LOGGED, "mean_wait_s", "s", "mean of their waits in the replay"),
     Column(LOGGED, "median_logged_wait_s", "s", "median of the waits that the log tells"),
@@ -302,7 +303,8 @@ JOB_COLUMNS = (
     Column(LOGGED, "within_ten_minutes_percent", "%", "the same, by ten minutes"),
     Column(LOGGED, "within_hour_percent", "%", "the same, by an hour"),
     Column(WAITS, "job", "",
-           "number of the job; the file is there only if the log tells waits, and not of its resamples"),
+           "number of the job, of those that table logged counts; the file is there only if the log tells waits, and "
+           "not of its resamples"),
     label(WAITS, "job_id", "what the log calls it"),
     label(WAITS, "partition", "partition of the job, where the log tells", is_optional=True),
     label(WAITS, "queue", "queue of the job, where the log tells", is_optional=True),

@@ -22,6 +22,7 @@ from joulewise.rng import generator
 from joulewise.simulate.jobs.run import JobOutcome, simulate_jobs
 from joulewise.simulate.jobs.scheduler import Scheduler
 from joulewise.study.jobs.foresight import foresight
+from joulewise.study.jobs.site_trials import site_trials
 from joulewise.study.kinds.conformance import PolicyCheck, Trial, held_against_all, other_names
 
 _SIZES = (1, 2, 5, 20, 100)
@@ -84,7 +85,8 @@ class JobTrial(Trial):
         """The policy in the same world with its jobs in another order."""
         jobs = self.world.jobs
         labels = {name: replace(label, codes=label.codes[order]) for name, label in jobs.labels.items()}
-        return self._with(replace(jobs, work=jobs.work.some(order), labels=labels))
+        demands = None if jobs.demands is None else jobs.demands.of_some(order)
+        return self._with(replace(jobs, work=jobs.work.some(order), labels=labels, demands=demands))
 
     def foresight(self, part: float) -> str:
         """What starts otherwise if another future comes after a part of the jobs, or nothing."""
@@ -115,6 +117,7 @@ class JobTrial(Trial):
             *jobs.labels.values(),
             world.supply,
             world.outages,
+            *_parts_of_site(world),
         )
 
     def has_run(self) -> bool:
@@ -137,6 +140,13 @@ def unlike(world: JobWorld) -> JobWorld:
     )
 
 
+def _parts_of_site(world: JobWorld) -> Iterator[Any]:
+    """What a world has where jobs share the nodes of a site."""
+    site, demands = world.site, world.jobs.demands
+    if site is not None and demands is not None:
+        yield from (site, site.failures, site.hours, site.kept, site.power, demands, demands.limits)
+
+
 def trials(spec: str, folder: Path) -> Iterator[JobTrial]:
     """The trials of a policy, from small to large; InputError when there is no such policy."""
     policy = find_job_policy(spec, "check-policy", folder)
@@ -150,6 +160,8 @@ def trials(spec: str, folder: Path) -> Iterator[JobTrial]:
     yield JobTrial("20 jobs, nodes that fail", policy, small_job_world(20, outages=_outages()), Scheduler(policy))
     yield JobTrial("20 jobs, some suspended", policy, small_job_world(20), Scheduler(policy, preempts=True))
     yield JobTrial("20 jobs, all unlike", policy, unlike(small_job_world(20)), Scheduler(policy))
+    for what, world in site_trials(20).items() if policy.own is None else ():
+        yield JobTrial(f"20 jobs, {what}", policy, world, Scheduler(policy))
     yield JobTrial(f"{_LARGEST} jobs", policy, small_job_world(_LARGEST), Scheduler(policy))
 
 
@@ -170,4 +182,7 @@ def renamed(world: JobWorld) -> JobWorld:
     """The same world with other names, their order turned round."""
     labels = {name: replace(label, names=other_names(label.names)) for name, label in world.jobs.labels.items()}
     clusters = replace(world.clusters, names=other_names(world.clusters.names))
-    return replace(world, clusters=clusters, jobs=replace(world.jobs, labels=labels))
+    site = world.site
+    if site is not None:
+        site = replace(site, groups=other_names(site.groups), partitions=other_names(site.partitions))
+    return replace(world, clusters=clusters, site=site, jobs=replace(world.jobs, labels=labels))

@@ -34,7 +34,8 @@ def another_future(world: JobWorld, allocation: JobAllocation, at_s: float) -> J
     jobs = world.jobs
     order, arrival_s = mirrored(jobs.work.arrival_s, at_s)
     labels = {name: replace(label, codes=label.codes[order]) for name, label in jobs.labels.items()}
-    other = replace(jobs, work=jobs.work.some(order, arrival_s), labels=labels)
+    demands = None if jobs.demands is None else jobs.demands.of_some(order)
+    other = replace(jobs, work=jobs.work.some(order, arrival_s), labels=labels, demands=demands)
     types = replace(world.types, time_s=_times(world.types, jobs, allocation, at_s))
     site = None if world.site is None else replace(world.site, failures=_failures(world.site.failures, at_s))
     return replace(world, types=types, jobs=other, outages=_outages(world.outages, at_s), site=site)

@@ -16,6 +16,7 @@ import numpy as np
 from joulewise.model.arrays import Bools, Codes, Counts, Floats, Ints
 from joulewise.model.jobs import Fate, JobAllocation, JobWorld
 from joulewise.model.site import Demands, Site
+from joulewise.study.jobs.lacking import Drawn
 
 if TYPE_CHECKING:
     from joulewise.worlds.jobs.traces import Trace
@@ -25,12 +26,15 @@ ALIKE_S = 60.0
 
 _CAME_LATER = "follows a job that ended later"
 _BEGINS_LATER = "waited for its begin time"
-_INTERRUPTED = "interrupted in the replay"
+_LOST_NODES = "lost its nodes in the replay"
+_SUSPENDED = "suspended in the replay"
+_GAVE_WAY = "gave way in the replay"
 _PAST_NODES = "log had more than the nodes have"
 _PAST_LIMITS = "log had more than a limit allows"
 _NOT_ELIGIBLE = "waited in the log: not eligible"
 _ARRAY = "limit of its array"
 _LIMIT, _PASSED, _FULL, _BEHIND = "a limit", "passed by its like", "nodes in use", "behind others"
+_HOURS, _POWER, _ENERGY, _AWAY = "hours of its partition", "power cap", "energy budget", "nodes away"
 _UNSURE, _ROOM = "perhaps nodes in use", "room"
 _IN_REPLAY, _IN_LOG = "waited in the replay: {}", "waited in the log: {}"
 
@@ -40,10 +44,12 @@ REASONS = {
         "to come"
     ),
     _BEGINS_LATER: "its begin time came more than a minute after it, and the replay counts its wait from then on",
-    _INTERRUPTED: "in the replay it was preempted, or lost its nodes, after it had started",
+    _LOST_NODES: "in the replay it had started, and ran again as nodes of it failed",
+    _SUSPENDED: "in the replay it had started, and went on later as another job came first",
+    _GAVE_WAY: "in the replay it had started, and ran again as another job came first",
     _PAST_NODES: (
         "it started first in the log, where the jobs that ran then, with it, need more of something than the nodes "
-        "have that the model gives them"
+        "have that the model gives them, without those that are planned to be away"
     ),
     _PAST_LIMITS: (
         "it started first in the log, where the jobs that ran then, with it, had more than one of its limits allows "
@@ -51,15 +57,25 @@ REASONS = {
     ),
     _IN_REPLAY.format(_ARRAY): "as many tasks of its array ran as may run together",
     _IN_REPLAY.format(_LIMIT): "with it, one of its limits would have been passed, or licences were not enough",
+    _IN_REPLAY.format(_HOURS): "its partition started no jobs then",
+    _IN_REPLAY.format(_POWER): (
+        "with it, more than the cap would have been drawn, then or at a full hour before its planned end, if it drew "
+        "what it did when it ran and all that ran then did so as long as planned"
+    ),
+    _IN_REPLAY.format(_ENERGY): "it would have used more than was left of the energy of that day, as far as planned",
     _IN_REPLAY.format(_PASSED): (
         "a job ran that had come later and asks for just the same, nodes and time: an order of priority, what is "
         "planned with, or what was held ahead had put it first"
     ),
     _IN_REPLAY.format(_FULL): "the nodes that it may use had less of something free, in all, than it needs",
+    _IN_REPLAY.format(_AWAY): (
+        "these had less of something in all than it needs, as some of them had failed, or were planned to be away "
+        "then or before the time that it asks for was over"
+    ),
     _IN_REPLAY.format(_BEHIND): "these had enough in all, but a job that had come before waited for some of them too",
     _IN_REPLAY.format(_ROOM): (
         "these had enough in all, and nobody before it waited: no single nodes had enough, or something held them "
-        "for jobs that came later, such as an order of priority or a power cap"
+        "for jobs that came later, such as an order of priority or a reservation"
     ),
     _NOT_ELIGIBLE: "the log says that it could not start yet: a begin time, or a dependency",
     _IN_LOG.format(_ARRAY): "as many tasks of its array ran as may run together",
@@ -69,11 +85,12 @@ REASONS = {
         "its user held it back"
     ),
     _IN_LOG.format(_FULL): "jobs that can run nowhere else left less of something, in all, than it needs",
+    _IN_LOG.format(_AWAY): "with nodes that are planned to be away then, less of something was left than it needs",
     _IN_LOG.format(_BEHIND): "a job that had come before it waited for some of these nodes too",
     _IN_LOG.format(_UNSURE): "there was room only if jobs that may run elsewhere too did so, which no log tells",
     _IN_LOG.format(_ROOM): (
         "there was room in all, and nobody before it waited: what held it is not modelled or not logged, such as a "
-        "reservation, nodes out of service, or a user who held it back"
+        "reservation, nodes out of service that no table tells, or a user who held it back"
     ),
 }
 """Every reason, the first that holds of a job in this order, and what it says."""
@@ -133,7 +150,7 @@ class _Uses(NamedTuple):
 
 
 class _Side(NamedTuple):
-    """Who waited from when to when, by job; which jobs ran when, a row for each stretch; and on which nodes.
+    """Who waited from when to when, by job; which jobs ran when, a row for each stretch; on which nodes; what was away.
 
     A job that never started waited for ever, one of which nothing is known never did.
     """
@@ -144,6 +161,12 @@ class _Side(NamedTuple):
     start_s: Floats
     end_s: Floats
     nodes: _Uses
+    away: _Uses
+
+    @property
+    def taken(self) -> _Uses:
+        """The nodes that nobody else could have."""
+        return self.nodes.and_of(self.away)
 
 
 class _Asked(NamedTuple):
@@ -161,20 +184,23 @@ def reasons(world: JobWorld, trace: Trace, allocation: JobAllocation, alike_s: f
     from joulewise.simulate.jobs.measures import job_times
 
     ground = _ground_of(world, trace)
-    log, replay = _logged(world, trace, ground), _replayed(world, allocation)
+    planned, away = _planned_away(world), _away(world)
+    log, replay = _logged(world, trace, ground, planned), _replayed(world, allocation, away)
     more_s = job_times(world, allocation).wait_s - trace.logged_wait_s
     jobs = np.flatnonzero(np.abs(more_s) > alike_s)
     at_s = np.maximum(first_starts_s(world, trace, allocation), allocation.ready_s)
     asked, is_late = _Asked(jobs, at_s[jobs]), more_s[jobs] > 0
     found = np.full(world.n_jobs, -1, np.int8)
-    found[jobs[is_late]] = _of_late(world, ground, log, replay, asked.only(is_late))
+    late = asked.only(is_late)
+    runs_into = _runs_into(ground, planned, late, trace.requested_s)
+    found[jobs[is_late]] = _of_late(world, ground, log, replay, late, Drawn(world, allocation), runs_into)
     found[jobs[~is_late]] = _of_early(world, ground, log, asked.only(~is_late))
     came_later = allocation.ready_s - world.jobs.work.arrival_s > alike_s
-    was_cut = np.isin(np.arange(world.n_jobs), allocation.pieces.job)
     conditions = world.jobs.conditions
     begins_s = None if conditions is None else conditions.begin_s
     begins_later = came_later & (allocation.ready_s == begins_s) if begins_s is not None else np.zeros_like(came_later)
-    for name, holds in ((_INTERRUPTED, was_cut), (_CAME_LATER, came_later), (_BEGINS_LATER, begins_later)):
+    facts = {_CAME_LATER: came_later, _BEGINS_LATER: begins_later}
+    for name, holds in (*_interrupted(world, allocation).items(), *facts.items()):
         found[(found >= 0) & holds] = _CODES[name]
     return found
 
@@ -187,16 +213,22 @@ def first_starts_s(world: JobWorld, trace: Trace, allocation: JobAllocation) -> 
 _CODES = {name: code for code, name in enumerate(REASONS)}
 
 
-def _of_late(world: JobWorld, ground: _Ground, log: _Side, replay: _Side, asked: _Asked) -> Codes:
+def _of_late(
+    world: JobWorld, ground: _Ground, log: _Side, replay: _Side, asked: _Asked, drawn: Drawn, runs_into: Bools
+) -> Codes:
     """Why jobs that had started in the log still waited in the replay."""
     return _first(
         {
-            _PAST_NODES: _is_full(ground, log.nodes, asked, waits=False),
+            _PAST_NODES: _is_full(ground, log.taken, asked, waits=False),
             _PAST_LIMITS: _is_limited(world, log, asked, waits=False),
             _IN_REPLAY.format(_ARRAY): _is_limited(world, replay, asked, of_arrays=True),
             _IN_REPLAY.format(_LIMIT): _is_limited(world, replay, asked),
+            _IN_REPLAY.format(_HOURS): _is_closed(world, asked),
+            _IN_REPLAY.format(_POWER): drawn.lacks_power(*asked),
+            _IN_REPLAY.format(_ENERGY): drawn.lacks_energy(*asked),
             _IN_REPLAY.format(_PASSED): _is_passed(ground, replay, asked),
             _IN_REPLAY.format(_FULL): _is_full(ground, replay.nodes, asked),
+            _IN_REPLAY.format(_AWAY): runs_into | _is_full(ground, replay.taken, asked),
             _IN_REPLAY.format(_BEHIND): _is_behind(ground, replay, asked),
         },
         _IN_REPLAY.format(_ROOM),
@@ -212,8 +244,9 @@ def _of_early(world: JobWorld, ground: _Ground, log: _Side, asked: _Asked) -> Co
             _IN_LOG.format(_LIMIT): _is_limited(world, log, asked),
             _IN_LOG.format(_PASSED): _is_passed(ground, log, asked),
             _IN_LOG.format(_FULL): _is_full(ground, log.nodes, asked),
+            _IN_LOG.format(_AWAY): _is_full(ground, log.taken, asked),
             _IN_LOG.format(_BEHIND): _is_behind(ground, log, asked),
-            _IN_LOG.format(_UNSURE): _is_full(ground, log.nodes, asked, is_sure=False),
+            _IN_LOG.format(_UNSURE): _is_full(ground, log.taken, asked, is_sure=False),
         },
         _IN_LOG.format(_ROOM),
     )
@@ -312,10 +345,55 @@ def _is_behind(ground: _Ground, side: _Side, asked: _Asked) -> Bools:
     return found
 
 
+def _is_closed(world: JobWorld, asked: _Asked) -> Bools:
+    """Whether the partition of a job starts none at an instant, by its last turn until then."""
+    found, demands = np.zeros(asked.job.size, np.bool_), world.jobs.demands
+    if world.site is None or demands is None:
+        return found
+    hours, partition = world.site.hours, demands.partition[demands.of_job[asked.job]]
+    for number in np.unique(hours.partition).tolist():
+        turns, mine = hours.partition == number, partition == number
+        is_up = np.concatenate(([True], hours.is_up[turns]))
+        found[mine] = ~is_up[np.searchsorted(hours.at_s[turns], asked.at_s[mine], side="right")]
+    return found
+
+
+def _runs_into(ground: _Ground, planned: _Uses, asked: _Asked, requested_s: Floats) -> Bools:
+    """Whether nodes are planned to be away, so that a job has too few, before the time that it asks for is over."""
+    found, until_s = np.zeros(asked.job.size, np.bool_), asked.at_s + requested_s[asked.job]
+    for begin_s in np.unique(planned.start_s).tolist():
+        meets = (asked.at_s < begin_s) & (begin_s < until_s)
+        found[meets] |= _is_full(ground, planned, _Asked(asked.job[meets], np.full(int(meets.sum()), begin_s)))
+    return found
+
+
+def _interrupted(world: JobWorld, allocation: JobAllocation) -> dict[str, Bools]:
+    """Which jobs had started and did not go on: as they gave way, were suspended, or lost their nodes."""
+    pieces, jobs = allocation.pieces, np.arange(world.n_jobs)
+    has_failed = pieces.is_lost & (world.site is None or _are_struck(world.site, allocation))
+    rows = {_GAVE_WAY: pieces.is_lost & ~has_failed, _SUSPENDED: ~pieces.is_lost, _LOST_NODES: has_failed}
+    return {name: np.isin(jobs, pieces.job[which]) for name, which in rows.items()}
+
+
+def _are_struck(site: Site, allocation: JobAllocation) -> Bools:
+    """Which pieces of running ended as a node failed on which they were."""
+    pieces, places, failures = allocation.pieces, allocation.places, site.failures
+    found = np.zeros(pieces.job.size, np.bool_)
+    if places is None or not failures.n_failures:
+        return found
+    begins = set(zip(failures.group.tolist(), failures.node.tolist(), failures.start_s.tolist(), strict=True))
+    before = np.flatnonzero(places.stretch_of >= 0)
+    stretch = places.stretch_of[before]
+    columns = (places.group[before], places.node[before], pieces.end_s[stretch])
+    is_hit = [row in begins for row in zip(*(column.tolist() for column in columns), strict=True)]
+    found[stretch[np.array(is_hit, np.bool_)]] = True
+    return found
+
+
 # --- both sides -----------------------------------------------------------------------------------------
 
 
-def _logged(world: JobWorld, trace: Trace, ground: _Ground) -> _Side:
+def _logged(world: JobWorld, trace: Trace, ground: _Ground, away: _Uses) -> _Side:
     """What the log has: of the nodes of a job only which they may have been."""
     arrival_s = world.jobs.work.arrival_s
     start_s = arrival_s + trace.logged_wait_s
@@ -323,12 +401,10 @@ def _logged(world: JobWorld, trace: Trace, ground: _Ground) -> _Side:
     end_s = start_s + trace.logged_run_s
     nodes = _Uses(ground.span[job], start_s[job], end_s[job], ground.asks[job])
     until_s = np.where(np.isfinite(start_s), start_s, -np.inf)
-    if world.site is None:
-        nodes = nodes.and_of(_out(world, world.outages.is_planned))
-    return _Side(arrival_s + trace.logged_eligible_s, until_s, job, start_s[job], end_s[job], nodes)
+    return _Side(arrival_s + trace.logged_eligible_s, until_s, job, start_s[job], end_s[job], nodes, away)
 
 
-def _replayed(world: JobWorld, allocation: JobAllocation) -> _Side:
+def _replayed(world: JobWorld, allocation: JobAllocation, away: _Uses) -> _Side:
     """What came out in the replay."""
     from joulewise.simulate.jobs.power import stretches
 
@@ -339,15 +415,57 @@ def _replayed(world: JobWorld, allocation: JobAllocation) -> _Side:
     if world.site is None or places is None:
         cluster = types.cluster[runs.option]
         cores = types.nodes[runs.option] * world.clusters.cores_per_node[cluster]
-        nodes = _Uses(cluster, runs.start_s, runs.end_s, cores[:, None]).and_of(_out(world))
+        nodes = _Uses(cluster, runs.start_s, runs.end_s, cores[:, None])
     else:
         demands, job, group = _demands(world), places.job, places.group
         taken = _of_a_piece(world.site, demands)[demands.of_job[job], group] * places.pieces[:, None]
         nodes = _Uses(group, *allocation.times_of_places, taken)
-    return _Side(allocation.ready_s, until_s, runs.job, runs.start_s, runs.end_s, nodes)
+    return _Side(allocation.ready_s, until_s, runs.job, runs.start_s, runs.end_s, nodes, away)
 
 
-def _out(world: JobWorld, rows: Bools | slice = slice(None)) -> _Uses:
+def _planned_away(world: JobWorld) -> _Uses:
+    """The nodes that are planned to be away, as if somebody used them."""
+    if world.site is None:
+        return _out(world, world.outages.is_planned)
+    return _nodes_away(world.site, _kept_for_nobody(world.site, _demands(world)))
+
+
+def _away(world: JobWorld) -> _Uses:
+    """The nodes that are away, planned or failed, as if somebody used them."""
+    if world.site is None:
+        return _out(world, np.ones(world.outages.n_outages, np.bool_))
+    failed = world.site.failures
+    columns = (failed.group, failed.node, failed.start_s, failed.end_s)
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    return _nodes_away(world.site, [*rows, *_kept_for_nobody(world.site, _demands(world))])
+
+
+_Node = tuple[int, int, float, float]
+"""A node of a group, by both their numbers, and from when to when it is away."""
+
+
+def _kept_for_nobody(site: Site, demands: Demands) -> list[_Node]:
+    """The nodes that are kept for none of the jobs."""
+    kept = site.kept
+    rows = np.flatnonzero(~np.isin(kept.of, demands.kept_of))
+    columns = (kept.group[rows], kept.node[rows], kept.start_s[kept.of[rows]], kept.end_s[kept.of[rows]])
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def _nodes_away(site: Site, rows: list[_Node]) -> _Uses:
+    """All that nodes have, as used while they are away; each node once at a time."""
+    found: list[_Node] = []
+    for group, node, start_s, end_s in sorted(rows):
+        if found and found[-1][:2] == (group, node) and start_s <= found[-1][3]:
+            found[-1] = (group, node, found[-1][2], max(found[-1][3], end_s))
+        else:
+            found.append((group, node, start_s, end_s))
+    of, from_s, to_s = (np.array([row[k] for row in found]) for k in (0, 2, 3))
+    of = of.astype(np.int64)
+    return _Uses(of, from_s, to_s, site.capacity[of])
+
+
+def _out(world: JobWorld, rows: Bools) -> _Uses:
     """The nodes of clusters that are out of service, as if somebody used them."""
     outages = world.outages
     cluster = outages.cluster[rows]

@@ -16,7 +16,7 @@ from joulewise.files import sha256_of
 from joulewise.policies.user_files import is_file_spec
 from joulewise.study.spec.parameters import hints_of, table_of
 
-RESULTS_VERSION = 9
+RESULTS_VERSION = 10
 """Raised whenever the same study would give other numbers, so that old and new runs are not mixed."""
 
 _LONGEST_CELL = 100

@@ -178,3 +178,23 @@ def test_jobs_of_a_log_that_are_beyond_a_limit_are_found() -> None:
     come_s, gone_s = np.array([0.0, 1, 2, 2, 5]), np.array([5.0, 9, 9, 9, 9])
     assert beyond(limits, come_s, gone_s).tolist() == [False, False, True, False, True]
     assert beyond(limits, come_s, np.array([5.0, 2, 9, 9, 9])).tolist() == [False] * 5
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_jobs_beyond_limits_of_several_holders_are_those_of_each(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    holders = np.column_stack((rng.integers(-1, 3, 40), rng.integers(3, 6, 40)))
+    most, come_s = rng.integers(0, 6, (6, 1)), rng.integers(0, 30, 40).astype(np.float64)
+    gone_s = come_s + rng.integers(0, 12, 40).astype(np.float64)
+    gone_s[rng.integers(0, 40, 3)] = np.nan
+    limits = Limits(
+        ("jobs",), tuple("abcdef"), most, np.ones((1, 1), np.int64), holders.astype(np.int32), int(rng.integers(0, 2))
+    )
+    expected = np.zeros(40, np.bool_)
+    order = np.argsort(come_s, kind="stable").tolist()
+    for at, job in enumerate(order):
+        for holder in limits.binding[job].tolist():
+            there = [k for k in order[:at] if holder in holders[k]]
+            gone = [k for k in range(40) if holder in holders[k] and gone_s[k] <= come_s[job]]
+            expected[job] |= holder >= 0 and len(there) - len(gone) >= most[holder, 0]
+    assert beyond(limits, come_s, gone_s).tolist() == expected.tolist()

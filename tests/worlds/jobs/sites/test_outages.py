@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from joulewise.errors import InputError
+from joulewise.model.kept import KeptNodes
 from joulewise.model.site import Site
 from joulewise.worlds.clock import NO_CLOCK, Clock
 from joulewise.worlds.jobs.node_outages import NodeOutageParameters
@@ -34,6 +36,23 @@ def test_planned_ones_are_kept_for_nobody(tmp_path: Path) -> None:
         ("outage 1", 0, 2), ("outage 1", 0, 3), ("outage 2", 0, 1), ("outage 3", 1, 0), ("outage 3", 1, 1)
     ]  # fmt: skip
     assert (kept.start_s.tolist(), kept.end_s.tolist()) == ([10, 15, 0], [20, 30, 5])
+
+
+def test_planned_ones_have_different_nodes_and_more_than_there_are_are_refused(tmp_path: Path) -> None:
+    header = "group,nodes,first_node,start_s,end_s\n"
+    kept = site_with(tmp_path, header + "wide,2,,10,20\nwide,1,2,15,30\nwide,2,,30,40\nwide,1,2,12,18\n").kept
+    assert kept.node.tolist() == [0, 1, 2, 1, 2, 2]
+    with pytest.raises(InputError, match="found 4 nodes of group wide away at once; it has 3"):
+        site_with(tmp_path, header + "wide,2,,10,20\nwide,1,2,15,30\nwide,1,,19,40\n")
+
+
+def test_what_is_reserved_for_some_is_away_before_a_node_is_twice(tmp_path: Path) -> None:
+    (tmp_path / "outages.csv").write_text("group,nodes,start_s,end_s\nwide,1,10,20\nwide,2,15,25\n")
+    site = site_of(with_partitions(TABLES))
+    reserved = KeptNodes(("course",), *map(np.array, ([0.0], [99.0], [0], [1], [0])))
+    asked = NodeOutageParameters(outages="outages.csv")
+    site = with_outages(replace(site, kept=reserved), asked, 1000.0, NO_CLOCK, tmp_path, 1, 0)
+    assert site.kept.node.tolist() == [0, 2, 0, 1]
 
 
 def test_others_fail_and_those_of_a_node_that_overlap_are_one(tmp_path: Path) -> None:

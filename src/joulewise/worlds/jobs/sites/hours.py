@@ -25,6 +25,8 @@ _LEAD = timedelta(days=8)
 _AFTER = timedelta(days=5 * 365)
 """How long after its last submission a log is replayed with hours; from then on partitions are up."""
 
+_NO_CALENDAR = "leave the hours out: they go by the log's own calendar, and supply.begins_at does not count for them"
+
 STARTS, TAKES = ("up", "drain"), ("up", "down")
 """The states in which a partition starts jobs, and in which it takes them."""
 
@@ -102,7 +104,7 @@ def _misfits(partition: Partition, clock: Clock) -> Iterator[Problem]:
     where = f"system.site: partition {partition.name!r}, open"
     problem = misfit(clock, where, clock.zero_s or 0.0, is_local=True)
     if problem is not None:
-        advice = problem.advice if clock.zero_s is not None else "leave the hours out"
+        advice = problem.advice if clock.zero_s is not None else _NO_CALENDAR
         yield replace(problem, found=f"found hours, {', '.join(partition.open)}", advice=advice)
 
 

@@ -84,13 +84,19 @@ def beyond(limits: Limits, come_s: Floats, gone_s: Floats) -> Bools:
 
     Of those that come at one instant the first in order do so before the others.
     """
-    found = np.zeros(come_s.size, np.bool_)
-    for holder in range(len(limits.names)):
-        mine, bound = ((of == holder).any(axis=1) for of in (limits.holders, limits.binding))
-        rank = np.argsort(np.argsort(come_s, kind="stable"), kind="stable")
-        n_come = np.searchsorted(np.sort(rank[mine]), rank[bound], "left")
-        n_gone = np.searchsorted(np.sort(gone_s[mine]), come_s[bound], "right")
-        found[bound] |= n_come - n_gone >= limits.most[holder, 0]
+    job, slot = np.nonzero(limits.holders >= 0)
+    holder, n = limits.holders[job, slot].astype(np.int64), come_s.size
+    order = np.argsort(come_s, kind="stable")
+    rank, gone = np.empty(n, np.int64), np.searchsorted(come_s[order], gone_s, "left")  # who comes then sees it gone
+    rank[order] = np.arange(n)
+    seen = np.searchsorted(come_s[order], come_s, "right")
+    first = holder * (n + 1)
+    came, went = np.sort(first + rank[job]), np.sort(first + gone[job])
+    n_come = np.searchsorted(came, first + rank[job], "left") - np.searchsorted(came, first, "left")
+    n_gone = np.searchsorted(went, first + seen[job], "left") - np.searchsorted(went, first, "left")
+    is_over = (slot < limits.n_binding) & (n_come - n_gone >= limits.most[holder, 0])
+    found = np.zeros(n, np.bool_)
+    found[job[is_over]] = True
     return found
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from joulewise.errors import raise_if_any
+from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Ints
 from joulewise.model.failures import NodeFailures
 from joulewise.model.kept import KeptNodes
@@ -18,7 +18,6 @@ from joulewise.rng import generator
 from joulewise.worlds.clock import Clock
 from joulewise.worlds.frames import InputColumn, InputTable, read_table
 from joulewise.worlds.jobs.node_outages import OUTAGE_COLUMNS, NodeOutageParameters, listed_outages
-from joulewise.worlds.jobs.sites.reservations import last_nodes
 from joulewise.worlds.outages import draw_outages
 
 _NODES = OUTAGE_COLUMNS[1]
@@ -67,6 +66,7 @@ def with_outages(
         planned, others = (
             [row for row, is_it in zip(rows, is_planned, strict=True) if is_it is of] for of in (True, False)
         )
+        raise_if_any(_too_many(asked.outages, site, planned))
         site = replace(site, kept=_with_planned(site, planned))
         failed += _drawn(site, others, seed, trial)
     if asked.mtbf_s is not None:
@@ -105,26 +105,60 @@ def _group(table: InputTable, site: Site) -> Ints:
 
 
 def _with_planned(site: Site, rows: list[_Row]) -> KeptNodes:
-    """What the site keeps, and for nobody what is planned to be away: where it is not said which, the last nodes.
+    """What the site keeps, and for nobody what is planned to be away."""
+    kept, nodes = site.kept, _planned_nodes(site, rows)
+    sizes, first = [len(some) for some in nodes], len(kept.names)
+    return KeptNodes(
+        (*kept.names, *(f"outage {number + 1}" for number in range(len(rows)))),
+        np.concatenate((kept.start_s, [row.start_s for row in rows])),
+        np.concatenate((kept.end_s, [row.end_s for row in rows])),
+        np.concatenate((kept.of, np.repeat(np.arange(first, first + len(rows)), sizes))),
+        np.concatenate((kept.group, np.repeat(np.array([row.group for row in rows], np.int64), sizes))),
+        np.concatenate((kept.node, np.array([node for some in nodes for node in some], np.int64))),
+    )
 
-    Of these first those that are not kept at that time.
+
+def _planned_nodes(site: Site, rows: list[_Row]) -> list[list[int]]:
+    """The nodes of each row: where it is not said which, the last ones that no other row has at some time of it.
+
+    Of these first those that are not kept then, and then those that are kept for some.
     """
-    kept = site.kept
+    kept, found = site.kept, [row.nodes(int(site.n_nodes[row.group])) if row.first >= 0 else [] for row in rows]
     for number, row in enumerate(rows):
-        n_nodes = int(site.n_nodes[row.group])
-        is_then = (kept.start_s < row.end_s) & (row.start_s < kept.end_s)
-        taken = kept.node[(kept.group == row.group) & is_then[kept.of]]
-        nodes = last_nodes(n_nodes, set(taken.tolist()), row.n) if row.first < 0 else row.nodes(n_nodes)
-        of = np.full(len(nodes), len(kept.names))
-        kept = KeptNodes(
-            (*kept.names, f"outage {number + 1}"),
-            np.append(kept.start_s, row.start_s),
-            np.append(kept.end_s, row.end_s),
-            np.append(kept.of, of),
-            np.append(kept.group, np.full(len(nodes), row.group)),
-            np.append(kept.node, nodes),
-        )
-    return kept
+        if row.first < 0:
+            others = (k for k, other in enumerate(rows) if other.group == row.group and _meet(row, other))
+            away = {node for k in others for node in found[k]}
+            is_then = (kept.start_s < row.end_s) & (row.start_s < kept.end_s)
+            taken = set(kept.node[(kept.group == row.group) & is_then[kept.of]].tolist())
+            found[number] = _chosen(int(site.n_nodes[row.group]), away, taken, row.n)
+    return found
+
+
+def _meet(row: _Row, other: _Row) -> bool:
+    return row.start_s < other.end_s and other.start_s < row.end_s
+
+
+def _chosen(n_nodes: int, away: set[int], taken: set[int], wanted: int) -> list[int]:
+    """The last nodes of a group that are there and not taken; where there are too few, of the taken ones as well."""
+    by_choice = sorted(range(n_nodes), key=lambda node: (node in away, node in taken, -node))
+    return sorted(by_choice[:wanted])
+
+
+def _too_many(name: str, site: Site, rows: list[_Row]) -> Iterator[Problem]:
+    """Groups of which more nodes than there are would be away at one instant, as is planned."""
+    for group, of in enumerate(site.groups):
+        here = [row for row in rows if row.group == group]
+        n_nodes = int(site.n_nodes[group])
+        most = max((_n_away([row for row in here if row.start_s <= at.start_s < row.end_s]) for at in here), default=0)
+        if most > n_nodes:
+            advice = "say the same first_node where rows mean the same nodes"
+            yield Problem(name, f"found {most} nodes of group {of} away at once", f"it has {n_nodes}", advice)
+
+
+def _n_away(rows: list[_Row]) -> int:
+    """How many nodes of a group some rows have away together: where it is said which, each node once."""
+    told = {node for row in rows if row.first >= 0 for node in range(row.first, row.first + row.n)}
+    return len(told) + sum(row.n for row in rows if row.first < 0)
 
 
 def _drawn(site: Site, rows: list[_Row], seed: int, trial: int) -> list[_Away]:

@@ -90,7 +90,8 @@ def _since_zero(instant: Instant, clock: Clock, where: str, problems: list[Probl
         return clock.first_s + instant
     is_local, at_s = instant.tzinfo is None, unix_s(instant)
     if clock.zero_s is None:
-        found, advice = f"found {instant.isoformat()}", 'give times after its first submission, such as "2 h"'
+        found = f"found {instant.isoformat()}"
+        advice = 'give times after its first submission, such as "2 h"; supply.begins_at does not count for these'
         problems.append(Problem(where, found, "the log does not say when it begins", advice))
         return None
     if is_local and clock.zone is not None:
