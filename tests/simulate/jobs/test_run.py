@@ -279,7 +279,8 @@ def test_waits_are_those_of_the_formula(n: int) -> None:
 
 
 def test_fates_are_those_of_the_kernels() -> None:
-    assert {fate.name: getattr(job_layout, fate.name) for fate in Fate} == {fate.name: fate.value for fate in Fate}
+    known = {fate.name: fate.value for fate in Fate if fate != Fate.CANCELLED}  # only sites cancel jobs
+    assert {name: getattr(job_layout, name) for name in known} == known
 
 
 # The twin
