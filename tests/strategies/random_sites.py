@@ -82,10 +82,19 @@ def failing_sites(draw: st.DrawFn, site: Site) -> Site:
     )
 
 
+def none_suspended(world: JobWorld) -> JobWorld:
+    """The same world in which nobody is suspended, for what does not allow that."""
+    demands = world.jobs.demands
+    if demands is None or demands.preemption is None:
+        return world
+    preemption = replace(demands.preemption, suspends=None)
+    return replace(world, jobs=replace(world.jobs, demands=replace(demands, preemption=preemption)))
+
+
 @st.composite
 def failing_worlds(draw: st.DrawFn, worlds: st.SearchStrategy[JobWorld]) -> JobWorld:
-    """Worlds whose nodes fail, and whose partitions have hours."""
-    world = draw(worlds)
+    """Worlds whose nodes fail, whose partitions have hours, and in which nobody is suspended."""
+    world = none_suspended(draw(worlds))
     assert world.site is not None
     return replace(world, site=draw(failing_sites(world.site)))
 
