@@ -26,6 +26,7 @@ from tests.strategies.random_sites import (
     N_CORES,
     crowded_worlds,
     failing_worlds,
+    hourly_worlds,
     ranked_worlds,
     site_worlds,
     suspending_worlds,
@@ -110,7 +111,12 @@ def test_what_is_kept_for_some_jobs_is_that_of_the_plain_twin(
 
 @pytest.mark.parametrize("overrun", ["raise", "unaware", "kill"])
 @given(
-    world=st.one_of(suspending_worlds(), suspending_worlds(keeps=True), waiting_worlds(suspending_worlds())),
+    world=st.one_of(
+        suspending_worlds(),
+        suspending_worlds(keeps=True),
+        waiting_worlds(suspending_worlds()),
+        hourly_worlds(suspending_worlds()),
+    ),
     name=st.sampled_from(NAMES),
     ahead=st.sampled_from((None, 0, 2)),
 )
