@@ -72,20 +72,39 @@ def failing_sites(draw: st.DrawFn, site: Site) -> Site:
             rows.append((*node, start_s, start_s + length_s))
             back_s[node] = start_s + length_s
     group, node, start_s, end_s = np.array(rows).T
+    failures = NodeFailures(group, node, start_s, end_s)
+    return replace(site, failures=failures, requeues=draw(st.booleans()), hours=draw(hours(site)))
+
+
+@st.composite
+def hours(draw: st.DrawFn, site: Site) -> Hours:
+    """Up to 5 instants at which a partition begins to start jobs, or no longer does."""
     turn = st.tuples(st.integers(-3, 30), st.integers(0, len(site.partitions) - 1), st.booleans())
     at_s, partition, is_up = np.array(sorted(draw(st.lists(turn, max_size=5))), float).reshape(-1, 3).T
-    return replace(
-        site,
-        failures=NodeFailures(group, node, start_s, end_s),
-        requeues=draw(st.booleans()),
-        hours=Hours(at_s, partition, is_up),
-    )
+    return Hours(at_s, partition, is_up)
+
+
+@st.composite
+def hourly_worlds(draw: st.DrawFn, worlds: st.SearchStrategy[JobWorld]) -> JobWorld:
+    """Worlds whose partitions have hours."""
+    world = draw(worlds)
+    assert world.site is not None
+    return replace(world, site=replace(world.site, hours=draw(hours(world.site))))
+
+
+def none_suspended(world: JobWorld) -> JobWorld:
+    """The same world in which nobody is suspended, for what does not allow that."""
+    demands = world.jobs.demands
+    if demands is None or demands.preemption is None:
+        return world
+    preemption = replace(demands.preemption, suspends=None)
+    return replace(world, jobs=replace(world.jobs, demands=replace(demands, preemption=preemption)))
 
 
 @st.composite
 def failing_worlds(draw: st.DrawFn, worlds: st.SearchStrategy[JobWorld]) -> JobWorld:
-    """Worlds whose nodes fail, and whose partitions have hours."""
-    world = draw(worlds)
+    """Worlds whose nodes fail, whose partitions have hours, and in which nobody is suspended."""
+    world = none_suspended(draw(worlds))
     assert world.site is not None
     return replace(world, site=draw(failing_sites(world.site)))
 

@@ -17,6 +17,7 @@ from joulewise.model.failures import NodeFailures
 from joulewise.model.hours import Hours
 from joulewise.model.jobs import Fate, JobAllocation, Jobs, JobWorld, Pieces
 from joulewise.model.kept import KeptNodes
+from joulewise.model.opening import Opening
 from joulewise.model.preemption import Preemption
 from joulewise.model.site import Demands, Limits, Places, Site
 from joulewise.policies.jobs.table import JOB_POLICIES
@@ -507,4 +508,31 @@ def test_what_is_lost_is_so_by_a_failure_and_only_where_jobs_run_again() -> None
     found = check_jobs(failing_world(4.0, 20.0), lost_once(3.0))
     assert "job 0: end_s of a job that was stopped: found 3.0; expected none: nobody may stop it" in found
     found = check_jobs(failing_world(4.0, 20.0, requeues=False), lost_once(4.0))
-    assert found == ["job 0: stretches of a job that lost a node: found 4.0; expected none: it does not run again"]
+    assert "job 0: end_s of a job that was stopped: found 4.0; expected none: nobody may stop it" in found
+
+
+def test_who_is_cancelled_by_a_failure_is_so_only_where_jobs_do_not_run_again() -> None:
+    right, is_first = allocated(), np.arange(6) == 0
+    fate = np.where(is_first, Fate.CANCELLED, right.fate)
+    cancelled = replace(right, end_s=np.where(is_first, 4.0, right.end_s), fate=fate)
+    assert check_jobs(failing_world(4.0, 20.0, requeues=False), cancelled) == []
+    found = check_jobs(failing_world(4.0, 20.0), cancelled)
+    assert "job 0: end_s of a job that was stopped: found 4.0; expected none: nobody may stop it" in found
+
+
+def test_starts_between_two_looks_by_the_clock_are_found() -> None:
+    clocked = replace(EASY, mapping_interval_s=5.0)
+    assert check_jobs(small_world(), allocated(), clocked) == []
+    found = check_jobs(small_world(), allocated(start_s=(*START_S[:-1], 12.0)), clocked)
+    assert found == ["job 5: start_s: found 12.0; expected a whole multiple of 5.0 s"]
+    begun = places_of(((0, GPU, 0, 2),))
+    opening = Opening(4.0, np.where(np.arange(6) == 0, 3.0, np.nan), begun)
+    later = allocated(start_s=(3.0, 5.0, 5.0, 5.0, 5.0, 15.0))
+    assert check_jobs(replace(small_world(), opening=opening), later, clocked) == [], "it ran already"
+
+
+def test_who_was_suspended_goes_on_whatever_the_hour() -> None:
+    world = suspending_world()
+    assert world.site is not None
+    hours = Hours(np.array([10.0]), np.array([0]), np.array([False]))
+    assert check_jobs(replace(world, site=replace(world.site, hours=hours)), suspended(), EASY) == []

@@ -26,6 +26,7 @@ from tests.strategies.random_sites import (
     N_CORES,
     crowded_worlds,
     failing_worlds,
+    hourly_worlds,
     ranked_worlds,
     site_worlds,
     suspending_worlds,
@@ -38,6 +39,7 @@ from tests.twins.jobs.sites import SiteTwin
 At: TypeAlias = dict[tuple[int, int], int]
 """How many pieces are at which places."""
 
+EASY = Scheduler(JOB_POLICIES["easy"])
 NAMES = ("easy", "fcfs", "conservative", "sjf", "wfp3")
 
 
@@ -109,7 +111,12 @@ def test_what_is_kept_for_some_jobs_is_that_of_the_plain_twin(
 
 @pytest.mark.parametrize("overrun", ["raise", "unaware", "kill"])
 @given(
-    world=st.one_of(suspending_worlds(), suspending_worlds(keeps=True), waiting_worlds(suspending_worlds())),
+    world=st.one_of(
+        suspending_worlds(),
+        suspending_worlds(keeps=True),
+        waiting_worlds(suspending_worlds()),
+        hourly_worlds(suspending_worlds()),
+    ),
     name=st.sampled_from(NAMES),
     ahead=st.sampled_from((None, 0, 2)),
 )
@@ -201,6 +208,28 @@ def test_who_gave_way_with_a_grace_does_not_pass_whom_it_gave_way_to(name: str) 
     world = replace(world, jobs=replace(world.jobs, demands=patient))
     allocation = simulate_jobs(world, Scheduler(JOB_POLICIES[name])).allocation
     assert allocation.start_s.tolist() == [17, 17, 12]
+
+
+def test_what_is_held_ahead_knows_who_gives_way_with_a_grace() -> None:
+    """One node of 3 cores: A is held for behind both runs; B stops the longer one, so C runs before A in its place."""
+    one, urgent = np.ones(2, np.int64), np.array([[False, False], [True, False]])
+    site = Site(
+        ("cores",), ("all",), np.array([1]), np.array([[3]]), np.array([1]), ("batch",), np.ones((1, 1), np.bool_),
+        np.array([1]), np.zeros(1, np.bool_), (), np.empty(0, np.int64),
+    )  # fmt: skip
+    low, high, none = 0, 1, -1
+    preemption = Preemption(
+        ("low", "urgent"), np.array([low, none, none, high, none]), urgent, np.zeros(2, np.int64), np.full(2, 2.0),
+        np.zeros(2, np.bool_),
+    )  # fmt: skip
+    demands = Demands(
+        np.array([0, 0, 1, 1, 0]), np.zeros(2, np.int32), one, one, np.array([[[1]], [[2]]]), one[:, None],
+        np.empty((2, 0), np.int64), no_limits(5, 2), preemption=preemption,
+    )  # fmt: skip
+    world = trace_world([(0.0, 1, 100.0), (0.0, 1, 10.0), (1.0, 2, 50.0), (1.0, 2, 5.0), (1.0, 1, 20.0)])
+    world = replace(world, site=site, jobs=replace(world.jobs, demands=demands))
+    assert simulate_jobs(world, EASY).allocation.start_s.tolist() == [21, 0, 10, 60, 1]
+    assert_is_that_of_the_twin(world, EASY)
 
 
 PASSES = st.builds(

@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 from joulewise.check.jobs.allocation import check_jobs
 from joulewise.errors import InputError
 from joulewise.model.jobs import Fate, JobAllocation, JobWorld
+from joulewise.model.site import Demands, Site, no_limits
 from joulewise.policies.jobs.table import BY_HAND, JOB_POLICIES
 from joulewise.rng import generator
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.simulate.jobs.scheduler import Overrun, Scheduler
 from tests.simulate.jobs.test_site import At, stays, twin_of
 from tests.simulate.jobs.test_site_greedy import worthy_worlds
-from tests.strategies.random_sites import crowded_worlds, site_worlds, waiting_worlds
+from tests.strategies.job_worlds import trace_world
+from tests.strategies.random_sites import crowded_worlds, none_suspended, site_worlds, waiting_worlds
 from tests.twins.jobs.site_prices import PricedSiteTwin
 from tests.twins.jobs.sites import SiteTwin, Stay
 
@@ -71,6 +73,43 @@ def test_queues_in_turn_are_those_of_the_plain_twin(
     assert_is_that_of(twin, world, scheduler)
 
 
+@given(
+    world=any_worlds.map(none_suspended), per_cycle=st.sampled_from(((1, 4, 8), (1, 1, 1), (2, 1, 3))),
+    interval_s=st.sampled_from((3.0, 10.0)),
+)  # fmt: skip
+def test_queues_in_turn_that_are_looked_at_by_the_clock_are_those_of_the_plain_twin(
+    world: JobWorld, per_cycle: tuple[int, int, int], interval_s: float
+) -> None:
+    assert_goes_in_turn(ending(world), per_cycle, interval_s)
+
+
+def assert_goes_in_turn(world: JobWorld, per_cycle: tuple[int, int, int], interval_s: float) -> JobAllocation:
+    """Jobs of three sizes start as in the plain twin."""
+    scheduler = Scheduler(
+        JOB_POLICIES["fcfs-multiple-queues"], per_cycle=per_cycle, queue_thresholds=(0.25, 0.5),
+        mapping_interval_s=interval_s,
+    )  # fmt: skip
+    twin = twin_of(world, scheduler)
+    twin.size_class, twin.per_cycle = sizes(world, scheduler), per_cycle
+    assert_is_that_of(twin, world, scheduler)
+    return simulate_jobs(world, scheduler).allocation
+
+
+def test_jobs_that_come_between_two_looks_do_not_pass_others_of_their_size() -> None:
+    one = np.ones(1, np.int64)
+    site = Site(
+        ("cores",), ("all",), np.array([1]), np.array([[1]]), np.array([1]), ("batch",), np.ones((1, 1), np.bool_),
+        np.array([1]), np.zeros(1, np.bool_), (), np.empty(0, np.int64),
+    )  # fmt: skip
+    demands = Demands(
+        np.zeros(4, np.int32), np.zeros(1, np.int32), one, one, np.array([[[1]]]), one[:, None],
+        np.empty((1, 0), np.int64), no_limits(4, 1),
+    )  # fmt: skip
+    world = trace_world([(0.0, 1, 35.0), (1.0, 1, 5.0), (2.0, 1, 5.0), (11.0, 1, 5.0)])
+    world = ending(replace(world, site=site, jobs=replace(world.jobs, demands=demands)))
+    assert assert_goes_in_turn(world, (1, 1, 1), 10.0).start_s.tolist() == [0, 40, 50, 60]
+
+
 @given(world=any_worlds, seed=st.integers(0, 5))
 def test_places_at_random_are_those_of_the_plain_twin(world: JobWorld, seed: int) -> None:
     scheduler = Scheduler(JOB_POLICIES["random"])
@@ -112,7 +151,7 @@ def test_jobs_pay_what_they_pay_in_the_plain_twin(overrun: Overrun, world: JobWo
     assert_is_that_of(utilities_of(twin_of(world, scheduler)), world, scheduler)
 
 
-@given(world=any_worlds, name=st.sampled_from(("easy", "conservative", "fcfs", "sjf")),
+@given(world=any_worlds.map(none_suspended), name=st.sampled_from(("easy", "conservative", "fcfs", "sjf")),
        interval_s=st.sampled_from((1.0, 3.0, 10.0)))  # fmt: skip
 def test_what_waits_is_looked_at_by_the_clock(world: JobWorld, name: str, interval_s: float) -> None:
     scheduler, world = Scheduler(JOB_POLICIES[name], mapping_interval_s=interval_s), ending(world)

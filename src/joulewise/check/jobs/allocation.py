@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from joulewise.check.findings import RELATIVE_TOLERANCE, rounding_s
-from joulewise.check.jobs.case import CUT, LOST, JobCase, JobRule, SchedulerLike, job_findings
+from joulewise.check.jobs.case import CUT, LOST, JobCase, JobRule, JobStretches, SchedulerLike, job_findings
 from joulewise.check.jobs.conditions import parts_start_together, ready_by_conditions
 from joulewise.check.jobs.limits import LIMIT_RULES
 from joulewise.check.jobs.sites import SITE_RULES
@@ -218,7 +218,7 @@ def _overruns_are_handled(case: JobCase) -> Iterator[str]:
 def _seen_by_a_mapping_event(case: JobCase) -> Iterator[str]:
     """Nothing starts before the first mapping event at which it is ready, which is in the counted window."""
     assert case.scheduler is not None
-    rows, interval_s, work = case.stretches, case.scheduler.mapping_interval_s, case.world.jobs.work
+    rows, interval_s, work = _decided(case), case.scheduler.mapping_interval_s, case.world.jobs.work
     seen_s = case.allocation.ready_s[rows.job]
     if math.isfinite(interval_s):
         event = np.ceil(seen_s / interval_s)
@@ -230,6 +230,23 @@ def _seen_by_a_mapping_event(case: JobCase) -> Iterator[str]:
     wrong = seen_s > work.end_s
     why = " (the window's end) or earlier"
     yield from job_findings("first mapping event of a job that ran", rows.job[wrong], seen_s[wrong], work.end_s, why)
+
+
+def _starts_by_the_clock(case: JobCase) -> Iterator[str]:
+    """On a site that is looked at by the clock nothing starts between two mapping events."""
+    assert case.scheduler is not None
+    rows, interval_s = _decided(case), case.scheduler.mapping_interval_s
+    if case.world.site is None or not math.isfinite(interval_s):
+        return
+    wrong = np.abs(rows.start_s - np.rint(rows.start_s / interval_s) * interval_s) > rounding_s(rows.start_s)
+    expected = f"a whole multiple of {interval_s!r} s"
+    yield from job_findings("start_s", rows.job[wrong], rows.start_s[wrong], expected)
+
+
+def _decided(case: JobCase) -> JobStretches:
+    """The stretches that the scheduler let begin: not those that ran already when it came."""
+    opening = case.world.opening
+    return case.stretches if opening is None else case.stretches.only(case.stretches.start_s >= opening.at_s)
 
 
 def _last_event_s(case: JobCase) -> float:
@@ -299,6 +316,7 @@ def _interrupted_jobs_do_all_their_work(case: JobCase) -> Iterator[str]:
 RULES_OF_SCHEDULERS: tuple[JobRule, ...] = (
     _overruns_are_handled,
     _seen_by_a_mapping_event,
+    _starts_by_the_clock,
     _drops_were_hopeless,
     _only_preemption_cuts,
     _interrupted_jobs_do_all_their_work,

@@ -1,4 +1,4 @@
-"""Whether nobody has a node of a site that is away, and who was stopped as a node failed had a piece there."""
+"""Whether nobody has a node of a site that is away, and jobs start while their partitions are up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from joulewise.check.findings import rounding_s
-from joulewise.check.jobs.case import LOST, JobCase, job_findings
+from joulewise.check.jobs.case import JobCase
 from joulewise.check.jobs.struck import by_failure, runs_at
 from joulewise.model.kept import FOR_ALL
 
@@ -28,8 +28,11 @@ def nobody_is_on_a_node_that_is_away(case: JobCase) -> Iterator[str]:
 
 
 def partitions_keep_their_hours(case: JobCase) -> Iterator[str]:
-    """Jobs start in partitions that do so at that hour, but for those for which nodes are kept."""
-    site, demands, runs = case.world.site, case.world.jobs.demands, case.stretches
+    """Jobs start in partitions that do so at that hour, but for those for which nodes are kept.
+
+    Who was suspended may go on at any.
+    """
+    site, demands, runs = case.world.site, case.world.jobs.demands, case.stretches.only(~case.goes_on)
     assert site is not None
     assert demands is not None
     kind = demands.of_job[runs.job]
@@ -40,14 +43,3 @@ def partitions_keep_their_hours(case: JobCase) -> Iterator[str]:
         is_up = np.concatenate(([True], site.hours.is_up[rows]))[last]
         for at in mine[~is_up][:1].tolist():
             yield f"job {runs.job[at]}: found a start at {float(runs.start_s[at])!r} s, when partition {name} is not up"
-
-
-def stopped_as_the_site_says(case: JobCase) -> Iterator[str]:
-    """Who lost a node runs again only where the site requeues."""
-    assert case.world.site is not None
-    if case.world.site.requeues:
-        return
-    wrong = case.stretches.only((case.stretches.fate == LOST) & case.is_struck)
-    yield from job_findings(
-        "stretches of a job that lost a node", wrong.job, wrong.end_s, "none: it does not run again"
-    )

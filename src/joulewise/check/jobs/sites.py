@@ -9,11 +9,7 @@ import numpy as np
 
 from joulewise.check.jobs.case import CUT, JobCase, JobRule, job_findings
 from joulewise.check.jobs.conditions import parts_of
-from joulewise.check.jobs.failing import (
-    nobody_is_on_a_node_that_is_away,
-    partitions_keep_their_hours,
-    stopped_as_the_site_says,
-)
+from joulewise.check.jobs.failing import nobody_is_on_a_node_that_is_away, partitions_keep_their_hours
 from joulewise.check.jobs.giving import RULES_OF_GIVING_WAY
 from joulewise.model.arrays import Bools, Counts, Floats, Ints
 from joulewise.model.jobs import Fate
@@ -293,7 +289,6 @@ SITE_RULES: tuple[JobRule, ...] = (
     _refused_are_those_beyond_a_limit,
     nobody_is_on_a_node_that_is_away,
     partitions_keep_their_hours,
-    stopped_as_the_site_says,
     *RULES_OF_GIVING_WAY,
 )
 """What holds on a site; each rule supposes that the allocation tells places."""

@@ -188,6 +188,37 @@ def _next_mapping_s(run, now_s):
     return event_at_or_after(now_s, interval_s) * interval_s if run.waiting.n[0] > 0 else math.inf
 
 
+@inlined
+def _next_news_s(run, fates, n_arrived, now_s):
+    """When anything happens next of itself; inf for never."""
+    news_s = min(next_s(run.ends), next_s(run.later), kept_s(run, run.kept.n_past[0]))
+    news_s = min(news_s, next_failure_s(fates.failing), next_turn_s(fates.hours), next_supply_s(run, now_s))
+    arrival_s = run.coming.arrival_s
+    return min(news_s, arrival_s[n_arrived]) if n_arrived < arrival_s.size else news_s
+
+
+@inlined
+def _let_happen(run, fates, sorts_always, now_s):
+    """Jobs end, what is kept, nodes and partitions change; whether any that wait may fit better than before."""
+    is_new = end_all(run, fates, now_s) or sorts_always or is_outlived(run, now_s)
+    is_new |= see_kept(run, now_s) or run.power.is_limited
+    is_new |= fail_nodes(run, fates, now_s)
+    return is_new | turn_partitions(run, fates.hours, now_s)
+
+
+@inlined
+def _let_come(run, fates, priority, n_arrived, now_s):
+    """All that are ready now join the queue; how many have arrived, and whether any passes another there."""
+    coming, is_new = run.coming, False
+    while n_arrived < coming.arrival_s.size and coming.arrival_s[n_arrived] == now_s:
+        if not coming.waits[n_arrived]:
+            is_new |= _come(run, fates, priority, n_arrived, now_s)
+        n_arrived += 1
+    while next_s(run.later) == now_s:
+        is_new |= _come(run, fates, priority, pop(run.later), now_s)
+    return n_arrived, is_new
+
+
 @kernel
 def run_site(run, fates, priority, end_s):
     """Let everything happen up to an instant; at how many instants somebody waited for a decision.
@@ -200,7 +231,8 @@ def run_site(run, fates, priority, end_s):
     n_arrived, n_submitted, n_events, pass_s, full_s = 0, 0, 0, math.inf, math.inf
     coming, rules = run.coming, run.rules
     gives_way, refuses = fates.giving.stops.size > 0, fates.admitted.most.size > 0
-    is_at_times = rules.mapping_s < math.inf
+    is_at_times, sorts_always = rules.mapping_s < math.inf, not (rules.is_by_arrival or rules.by_shares)
+    looks_at_all = rules.in_passes or gives_way or run.greed.is_used or is_at_times
     now_s = -math.inf
     while True:
         is_new = fates.giving.is_anew[0]
@@ -210,38 +242,27 @@ def run_site(run, fates, priority, end_s):
             n_arrived += 1
         news_s = now_s
         if not is_new:
-            news_s = min(next_s(run.ends), next_s(run.later), kept_s(run, run.kept.n_past[0]))
-            news_s = min(news_s, next_failure_s(fates.failing), next_turn_s(fates.hours), next_supply_s(run, now_s))
-            if n_arrived < coming.arrival_s.size:
-                news_s = min(news_s, coming.arrival_s[n_arrived])
+            news_s = _next_news_s(run, fates, n_arrived, now_s)
             now_s = min(news_s, pass_s, full_s)
         if refuses:
             n_submitted = submit(run, fates, n_submitted, min(np.nextafter(now_s, -math.inf), end_s))
         if now_s == math.inf or now_s > end_s:
             return n_events
-        sorts_always = not (rules.is_by_arrival or rules.by_shares)
         fates.giving.is_anew[0] = False
         if rules.by_shares and see_shares(run.ranked.shares, now_s):
             is_new |= sort(run, priority, run.ranked.shares.seen_s[0])
-        is_new |= end_all(run, fates, now_s) or sorts_always or is_outlived(run, now_s)
-        is_new |= see_kept(run, now_s) or run.power.is_limited
-        is_new |= fail_nodes(run, fates, now_s)
-        is_new |= turn_partitions(run, fates.hours, now_s)
+        is_new |= _let_happen(run, fates, sorts_always, now_s)
         if refuses:
             n_submitted = submit(run, fates, n_submitted, now_s)
         begin = run.waiting.n[0]
-        while n_arrived < coming.arrival_s.size and coming.arrival_s[n_arrived] == now_s:
-            if not coming.waits[n_arrived]:
-                is_new |= _come(run, fates, priority, n_arrived, now_s)
-            n_arrived += 1
-        while next_s(run.later) == now_s:
-            is_new |= _come(run, fates, priority, pop(run.later), now_s)
+        n_arrived, passes_one = _let_come(run, fates, priority, n_arrived, now_s)
+        is_new |= passes_one
         if is_at_times:
             pass_s = _next_mapping_s(run, now_s)
             if pass_s > now_s:
                 continue
         n_events += run.waiting.n[0] > 0
-        if is_new or rules.in_passes or gives_way or run.greed.is_used or is_at_times:
+        if is_new or looks_at_all:
             begin = 0
             _begin_anew(run)
             if sorts_always:

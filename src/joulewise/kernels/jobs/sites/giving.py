@@ -22,15 +22,6 @@ def may_stop_others(run, giving, i, now_s):
 
 
 @inlined
-def _is_where_it_may_run(run, k, j):
-    """Whether a job runs at any place that a class may have."""
-    for p in range(run.pieces.first[j], run.pieces.first[j] + run.pieces.n[j]):
-        if run.asks.gives[k, run.ground.group[run.pieces.place[p]]] > 0:
-            return True
-    return False
-
-
-@inlined
 def _would_give_way(run, giving, i, j, now_s):
     """Whether a running job gives way to another, if that needs it: it has run for long enough, and does not yet.
 
@@ -165,25 +156,29 @@ def starts_in_place_of_others(run, fates, i, now_s):
 
 @inlined
 def _cut(run, fates, j, now_s):
-    """A job gives way: at once, or when its grace is over if it has not ended before."""
-    giving, pieces = fates.giving, run.pieces
-    left_s = now_s + giving.grace_s[giving.of_job[j]] - run.start_s[j]
+    """A job gives way: at once, or when its grace is over if it has not ended before.
+
+    What is held ahead of others sees that it ends then, be that before its planned end or after.
+    """
+    giving, pieces, k = fates.giving, run.pieces, run.asks.of_job[j]
+    cut_s, until_s = now_s + giving.grace_s[giving.of_job[j]], max(planned_end_s(run, j), now_s)
+    left_s = cut_s - run.start_s[j]
     if left_s >= run.coming.time_s[j]:
         return
     giving.is_cut[j] = True
+    run.tried.look[0] += 1
     for p in range(pieces.first[j], pieces.first[j] + pieces.n[j]):
-        if giving.grace_s[giving.of_job[j]] == 0.0:
-            count = -pieces.n_pieces[p]
-            take_from_held(run, run.asks.of_job[j], pieces.place[p], count, now_s, planned_end_s(run, j))
-        run.outlook.changed[pieces.place[p]] += 1
+        q, count = pieces.place[p], pieces.n_pieces[p]
+        take_from_held(run, k, q, -count, cut_s, until_s)
+        take_from_held(run, k, q, count, until_s, cut_s)
+        run.outlook.changed[q] += 1
     forget_planned(run, j)
     take_out(run.ends, j)
     take_out(run.outlived, j)
     run.coming.time_s[j] = run.coming.planned_s[j] = left_s
     plan_end(run, j)
-    if giving.grace_s[giving.of_job[j]] == 0.0:
+    if cut_s == now_s:
         end_job(run, fates, j, now_s)
-        run.tried.look[0] += 1
         giving.is_anew[0] = True
     else:
         push(run.ends, j, end_s(run, j))

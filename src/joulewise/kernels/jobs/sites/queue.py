@@ -35,12 +35,12 @@ def _priority_of(run, priority, i, now_s):
 def queue_up(run, priority, i, now_s):
     """A job joins the queue: higher tiers first, then by priority, then who was ready first; whether it passes one.
 
-    One that runs again is as new as others that are ready now, so that it does not pass whom it gave way to.
+    One that runs again is as new as others that are ready now, so that it does not pass whom it gave way to. Where
+    priorities are seen later, a job is behind all of its tier until then.
     """
     waiting, at = run.waiting, run.waiting.n[0]
     waiting.ready_s[i] = min(now_s, run.coming.since_s[i])
-    if run.rules.by_shares:
-        waiting.key[i] = _priority_of(run, priority, i, now_s)
+    waiting.key[i] = _priority_of(run, priority, i, now_s) if run.rules.by_shares else -np.inf
     while at > 0 and _comes_before(run, i, waiting.job[at - 1]):
         waiting.job[at] = waiting.job[at - 1]
         at -= 1

@@ -31,7 +31,7 @@ def has_turns(run):
 
 @shared
 def put_newcomers_last(run, now_s):
-    """Jobs that are ready only now have no turn yet: they are behind those of their tier that wait."""
+    """Jobs that are ready now are behind those of their tier, even if they have had a turn at this instant."""
     waiting = run.waiting
     for at in range(waiting.n[0]):
         if waiting.ready_s[waiting.job[at]] == now_s:
