@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from joulewise.check.jobs.allocation import check_jobs
 from joulewise.check.jobs.recompute import recompute_jobs
 from joulewise.errors import InputError
+from joulewise.model.arrays import Bools
+from joulewise.model.conditions import Conditions, Kind
 from joulewise.model.jobs import Fate, JobWorld
 from joulewise.model.passes import Passes
 from joulewise.model.site import Demands, NodePower, Site, no_limits
@@ -172,6 +174,15 @@ def test_a_job_that_no_cap_allows_never_fits() -> None:
     assert allocation.fate.tolist() == [Fate.IMPOSSIBLE, Fate.RAN]
     assert allocation.start_s[1] == HOUR_S
     assert check_jobs(world, allocation, Scheduler(JOB_POLICIES["easy"])) == []
+
+
+@pytest.mark.parametrize(("any_of", "start_h"), [(None, 1.0), (np.array([False, False, True]), 0.0)])
+def test_what_a_job_waits_for_of_one_that_no_cap_allows_counts_as_met(any_of: Bools | None, start_h: float) -> None:
+    world = sited([(0.0, 8, HOUR_S), (0.0, 1, HOUR_S), (0.0, 1, HOUR_S)], Supply(cap_w=np.array([50.0])))
+    ended = np.full(2, Kind.ENDED_WELL, np.int8)
+    conditions = Conditions(np.array([2, 2]), np.array([0, 1]), ended, np.zeros(2), any_of=any_of)
+    world = replace(world, jobs=replace(world.jobs, conditions=conditions))
+    assert starts(world)[1:] == [0.0, start_h]
 
 
 def test_jobs_wait_for_the_next_day_when_the_energy_of_one_is_used() -> None:
