@@ -55,6 +55,15 @@ def test_a_night_partition_is_down_by_day_and_summer_time_counts() -> None:
     assert hours.is_up[-1], "years later nobody waits for ever"
 
 
+@pytest.mark.parametrize(("hours", "n_days"), [("02:30-03:00", 8), ("02:30-03:15", 8), ("02:15-02:45", 9)])
+def test_hours_that_clocks_skip_are_none(hours: str, n_days: int) -> None:
+    found = calendar(replace(NIGHT, open=(hours,)))
+    spans_s = found.open_s[0]
+    assert (spans_s[:, 1] > spans_s[:, 0]).all()
+    assert (np.diff(found.hours().at_s) >= 0).all()
+    assert ((spans_s[:, 0] > 0) & (spans_s[:, 0] < 9 * 86_400)).sum() == n_days
+
+
 def test_a_partition_that_drains_takes_no_jobs_but_starts_those_it_has() -> None:
     drains = calendar(replace(NIGHT, closed="drain"))
     assert drains.hours().at_s.size == 0

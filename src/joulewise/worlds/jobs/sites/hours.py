@@ -124,7 +124,8 @@ def _spans(partition: Partition, clock: Clock, last_s: float) -> Floats:
         for window in windows:
             if day.weekday() in window.days:
                 ends = (day + timedelta(minutes=minutes) for minutes in (window.from_min, window.until_min))
-                found.append([end.replace(tzinfo=zone).timestamp() - clock.zero_s for end in ends])
+                start_s, end_s = (end.replace(tzinfo=zone).timestamp() - clock.zero_s for end in ends)
+                found += [[start_s, end_s]] if start_s < end_s else []  # not if clocks are put forward over its end
         day += timedelta(days=1)
     return _merged(sorted(found))
 
