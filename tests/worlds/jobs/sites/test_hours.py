@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from joulewise.errors import InputError
+from joulewise.model.kept import FOR_ALL
 from joulewise.worlds.clock import Clock
 from joulewise.worlds.jobs.sites.hours import Calendar, Window, window_of
 from joulewise.worlds.jobs.sites.site import NodeGroup, Partition, SiteTables
@@ -67,10 +68,12 @@ def test_hours_that_clocks_skip_are_none(hours: str, n_days: int) -> None:
 def test_a_partition_that_drains_takes_no_jobs_but_starts_those_it_has() -> None:
     drains = calendar(replace(NIGHT, closed="drain"))
     assert drains.hours().at_s.size == 0
-    frame = pl.DataFrame({"partition": [0, 0, 0], "why_not": ["", "is large", ""]})
+    frame = pl.DataFrame({"partition": [0, 0, 0], "why_not": ["", "is large", ""], "kept": [FOR_ALL] * 3})
     why = drains.turned_away(frame, np.array([0.0, 0.0, 9 * 3600.0]))["why_not"].to_list()
     assert why == ["partition night takes none at the hour at which they come", "is large", ""]
     assert calendar().turned_away(frame, np.zeros(3))["why_not"].to_list() == ["", "is large", ""]
+    reserved = drains.turned_away(frame.with_columns(kept=0), np.zeros(3))["why_not"].to_list()
+    assert reserved == ["", "is large", ""], "jobs with a reservation go by that alone"
 
 
 def test_a_log_without_a_clock_or_without_its_zone_is_refused() -> None:
