@@ -23,7 +23,7 @@ class Kind(IntEnum):
     """What a job waits for another to have done.
 
     How that ended is what its log says. Where the log does not, it ended badly if it was killed at its limit; and
-    whatever the log says, if it was cancelled for others.
+    whatever the log says, if a site cancelled it.
     """
 
     STARTED = 0

@@ -144,8 +144,8 @@ def job_times(world: JobWorld, allocation: JobAllocation) -> Times:
     """How long jobs that had nodes waited and took, from the instant at which they could have started.
 
     A job waits while it does not run. Its slowdown is its turnaround over the time that it needs if nothing disturbs
-    it, or 10 s if that is shorter, and 1 at least; a job that was killed needed what it got. One that was cancelled for
-    another has neither turnaround nor slowdown.
+    it, or 10 s if that is shorter, and 1 at least; a job that was killed needed what it got. One that a site
+    cancelled has neither turnaround nor slowdown.
     """
     used, runs = allocation.used, stretches(allocation)
     ran_s = _sums(runs.job, runs.end_s - runs.start_s, world.n_jobs)
@@ -267,7 +267,7 @@ def cluster_seconds(world: JobWorld, allocation: JobAllocation) -> Floats:
 
 
 def lost_seconds(world: JobWorld, allocation: JobAllocation) -> Floats:
-    """Those of them that came to nothing: of stretches that were lost, and of jobs that were cancelled for others."""
+    """Those of them that came to nothing: of stretches that were lost, and of jobs that were cancelled."""
     runs, pieces = stretches(allocation), allocation.pieces
     is_lost = allocation.fate[runs.job] == Fate.CANCELLED
     is_lost[is_lost.size - pieces.job.size :] |= pieces.is_lost
