@@ -160,9 +160,9 @@ class JobAllocation(Visible, looks="jobs"):
     """One row per job; the option is -1 and the instants NaN unless the fate is RAN, KILLED or CANCELLED.
 
     `start_s` and `end_s` are those of the last stretch of running, which completed the job or in which it was killed
-    at its limit or cancelled; `pieces` are all others. `ready_s` is when it could have started: its arrival, or later where
-    it had to wait for what its conditions say; infinite where that never came. A job that fits nowhere is IMPOSSIBLE.
-    On a site, `places` tells the nodes of each job.
+    at its limit or cancelled; `pieces` are all others. `ready_s` is when it could have started: its arrival, or later
+    where it had to wait for what its conditions say; infinite where that never came. A job that fits nowhere is
+    IMPOSSIBLE. On a site, `places` tells the nodes of each job.
     """
 
     option: Ints
