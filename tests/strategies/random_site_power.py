@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
+from joulewise.model.conditions import ALONE
 from joulewise.model.jobs import JobWorld
 from joulewise.model.site import NodePower
 from joulewise.model.site_power import least_w
@@ -71,19 +73,31 @@ def limited(draw: st.DrawFn, worlds: st.SearchStrategy[JobWorld]) -> JobWorld:
     start_s = float(draw(st.sampled_from((0, 0, 3, 6)))) * UNIT_S
     end_s = max(start_s, float(work.arrival_s[-1])) + draw(st.integers(1, 60)) * UNIT_S
     work = replace(work, start_s=start_s, end_s=end_s)
-    supply = draw(supplies(1.0 if world.site is None else world.site.idle_w, end_s - start_s))
+    supply = draw(supplies(1.0 if world.site is None else world.site.idle_w, end_s - start_s, most_of_parts_w(world)))
     return replace(world, jobs=replace(world.jobs, work=work), supply=supply)
 
 
+def most_of_parts_w(world: JobWorld) -> float:
+    """What the parts of a job draw together at least, at most: less than that is refused."""
+    told, types = world.jobs.conditions, world.types
+    if told is None or told.together is None:
+        return 0.0
+    sums: defaultdict[int, float] = defaultdict(float)
+    for job in np.flatnonzero(told.together != ALONE).tolist():
+        kind = world.jobs.work.task_type[job]
+        sums[int(told.together[job])] += sum(types.power_w[types.first[kind] : types.first[kind + 1]].tolist())
+    return max(sums.values(), default=0.0)
+
+
 @st.composite
-def supplies(draw: st.DrawFn, idle_w: float, length_s: float) -> Supply:
-    """Limits of a few jobs beside idle nodes."""
+def supplies(draw: st.DrawFn, idle_w: float, length_s: float, least_w: float = 0.0) -> Supply:
+    """Limits of a few jobs beside idle nodes, of which caps leave the least."""
     pue, day_s = draw(st.sampled_from((1.0, 1.0, 1.5))), float(draw(st.sampled_from((4, 6, 10)))) * UNIT_S
     kinds = draw(st.sampled_from(("cap", "caps", "budget", "total", "both")))
     more_w = draw(st.lists(st.sampled_from((1, 4, 8, 12, 24)), min_size=1, max_size=1 if kinds == "cap" else 4))
     found: dict[str, Any] = {"pue": pue, "day_s": day_s}
     if kinds in ("cap", "caps", "both"):
-        found["cap_w"] = pue * idle_w + np.array(more_w, float)
+        found["cap_w"] = pue * (idle_w + least_w) + np.array(more_w, float)
     if kinds in ("budget", "total", "both"):
         day_j = pue * idle_w * day_s + draw(st.integers(1, 12)) * 4 * UNIT_S
         n_days = int(np.ceil(length_s / day_s))

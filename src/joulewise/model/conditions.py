@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ class Kind(IntEnum):
     """What a job waits for another to have done.
 
     How that ended is what its log says. Where the log does not, it ended badly if it was killed at its limit; and
-    whatever the log says, if it was cancelled for others.
+    whatever the log says, if a site cancelled it.
     """
 
     STARTED = 0
@@ -86,6 +86,15 @@ class Conditions:
         """Which jobs ended badly, of which these were killed at their limits or cancelled, and these cancelled."""
         is_bad = is_killed if self.succeeded is None else is_killed & ~self.succeeded
         return np.asarray(is_bad | is_cancelled if self.failed is None else is_bad | is_cancelled | self.failed)
+
+    def without(self, never: Bools) -> Self:
+        """What is left where all that is waited for of jobs that `never` come counts as met."""
+        met = never[self.on]
+        if self.any_of is not None:
+            is_enough = np.zeros(never.size, np.bool_)
+            is_enough[self.job[met]] = True
+            met = met | (is_enough & self.any_of)[self.job]
+        return replace(self, job=self.job[~met], on=self.on[~met], kind=self.kind[~met], delay_s=self.delay_s[~met])
 
 
 _OF_EACH_JOB = ("any_of", "begin_s", "together", "failed", "succeeded")

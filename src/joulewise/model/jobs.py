@@ -127,7 +127,7 @@ class JobWorld(Visible, looks="jobs"):
 
 
 class Fate(IntEnum):
-    """What became of a job when the simulation ended: killed at its limit, cancelled by a site for another, ..."""
+    """What became of a job when the simulation ended: killed at its limit, cancelled by a site, ..."""
 
     WAITING = 0
     RAN = 1
@@ -157,12 +157,12 @@ NO_PIECES = Pieces(_NO_INTS, _NO_INTS, _NO_FLOATS, _NO_FLOATS, np.empty(0, np.bo
 
 @dataclass(frozen=True, eq=False)
 class JobAllocation(Visible, looks="jobs"):
-    """One row per job; the option is -1 and the instants NaN unless the fate is RAN or KILLED.
+    """One row per job; the option is -1 and the instants NaN unless the fate is RAN, KILLED or CANCELLED.
 
     `start_s` and `end_s` are those of the last stretch of running, which completed the job or in which it was killed
-    at its limit; `pieces` are all others. `ready_s` is when it could have started: its arrival, or later where
-    it had to wait for what its conditions say; infinite where that never came. A job that fits nowhere is IMPOSSIBLE.
-    On a site, `places` tells the nodes of each job.
+    at its limit or cancelled; `pieces` are all others. `ready_s` is when it could have started: its arrival, or later
+    where it had to wait for what its conditions say; infinite where that never came. A job that fits nowhere is
+    IMPOSSIBLE. On a site, `places` tells the nodes of each job.
     """
 
     option: Ints

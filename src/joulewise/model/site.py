@@ -20,6 +20,9 @@ LAST = -1
 ANY_NUMBER = 2**31 - 1
 """More than any node has of anything."""
 
+WHOLE = 2**32
+"""What all of a resource of a node counts where leftovers are compared."""
+
 
 @dataclass(frozen=True, eq=False)
 class NodePower:

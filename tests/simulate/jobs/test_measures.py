@@ -153,6 +153,13 @@ def test_pieces_use_nodes_and_energy_and_a_lost_one_is_no_progress() -> None:
     assert found["mean_queue_length"] == pytest.approx(30 / 60)
 
 
+def test_a_job_that_was_suspended_and_killed_needed_all_that_it_got() -> None:
+    """It ran 90 s, stood still for 10 s, lost 5 s and ran another 10 s, to the limit of 100 s."""
+    world = world_of([0.0], [4], [200.0])
+    allocation = allocation_of([(105.0, 115.0, Fate.KILLED)], [0.0], [(0, 0, 90, False), (0, 100, 105, True)])
+    assert reported(world, allocation)["max_bounded_slowdown"] == pytest.approx(115 / 100)
+
+
 def test_a_job_waits_from_when_it_could_have_started() -> None:
     world = world_of([0.0, 0.0], [10, 10], [50.0, 50.0])
     found = reported(world, allocation_of([ran(0, 50), ran(70, 120)], [0.0, 60.0]))

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from joulewise.check.jobs.allocation import check_jobs
 from joulewise.check.jobs.recompute import recompute_jobs
 from joulewise.errors import InputError
+from joulewise.model.arrays import Bools
+from joulewise.model.conditions import Conditions, Kind
 from joulewise.model.jobs import Fate, JobWorld
 from joulewise.model.passes import Passes
 from joulewise.model.site import Demands, NodePower, Site, no_limits
@@ -172,6 +174,52 @@ def test_a_job_that_no_cap_allows_never_fits() -> None:
     assert allocation.fate.tolist() == [Fate.IMPOSSIBLE, Fate.RAN]
     assert allocation.start_s[1] == HOUR_S
     assert check_jobs(world, allocation, Scheduler(JOB_POLICIES["easy"])) == []
+
+
+@pytest.mark.parametrize(("any_of", "start_h"), [(None, 1.0), (np.array([False, False, True]), 0.0)])
+def test_what_a_job_waits_for_of_one_that_no_cap_allows_counts_as_met(any_of: Bools | None, start_h: float) -> None:
+    world = sited([(0.0, 8, HOUR_S), (0.0, 1, HOUR_S), (0.0, 1, HOUR_S)], Supply(cap_w=np.array([50.0])))
+    ended = np.full(2, Kind.ENDED_WELL, np.int8)
+    conditions = Conditions(np.array([2, 2]), np.array([0, 1]), ended, np.zeros(2), any_of=any_of)
+    world = replace(world, jobs=replace(world.jobs, conditions=conditions))
+    assert starts(world)[1:] == [0.0, start_h]
+
+
+def test_parts_that_no_cap_allows_together_are_refused() -> None:
+    world = sited([(0.0, 4, HOUR_S), (0.0, 3, HOUR_S)], Supply(cap_w=np.array([50.0])))
+    none, no_ints = np.empty(0), np.empty(0, np.int32)
+    parts = Conditions(no_ints, no_ints, np.empty(0, np.int8), none, together=np.array([0, 0]))
+    world = replace(world, jobs=replace(world.jobs, conditions=parts))
+    with pytest.raises(InputError, match="found 1 job whose parts draw more together than the highest cap leaves"):
+        simulate_jobs(world, Scheduler(JOB_POLICIES["easy"]))
+    higher = replace(world, supply=Supply(cap_w=np.array([55.0])))
+    assert starts(higher) == [0, 0]
+    with pytest.raises(InputError, match="groups drawn for each part may never have room"):
+        simulate_jobs(higher, Scheduler(JOB_POLICIES["random"]))
+
+
+def test_groups_are_drawn_of_those_that_a_cap_allows() -> None:
+    site = Site(
+        ("cores",), ("sparing", "hungry"), np.array([9, 9]), np.array([[1], [1]]), np.array([1, 2]), ("batch",),
+        np.ones((1, 2), np.bool_), np.array([1]), np.zeros(1, np.bool_), (), np.empty(0, np.int64),
+        power=NodePower(np.zeros(2), np.array([[1.0], [10.0]])),
+    )  # fmt: skip
+    one, n = np.ones(1, np.int64), 9
+    demands = Demands(
+        np.zeros(n, np.int32), np.zeros(1, np.int32), one, one, np.ones((1, 2, 1), np.int64), np.ones((1, 2), np.int64),
+        np.empty((1, 0), np.int64), no_limits(n, 1),
+    )  # fmt: skip
+    world = trace_world([(0.0, 1, 60.0)] * n, n_nodes=18)
+    types = replace(world.types, power_w=np.ones(world.types.n_options))
+    world = replace(world, types=types, site=site, jobs=replace(world.jobs, demands=demands))
+    scheduler = Scheduler(JOB_POLICIES["random"])
+    drawn = simulate_jobs(world, scheduler).allocation.places
+    assert drawn is not None
+    assert set(drawn.group.tolist()) == {0, 1}
+    capped = simulate_jobs(replace(world, supply=Supply(cap_w=np.array([9.0]))), scheduler).allocation
+    assert (capped.fate == Fate.RAN).all(), "no job waits for ever on nodes that draw more than the cap"
+    assert capped.places is not None
+    assert set(capped.places.group.tolist()) == {0}
 
 
 def test_jobs_wait_for_the_next_day_when_the_energy_of_one_is_used() -> None:

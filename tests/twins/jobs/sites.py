@@ -65,6 +65,7 @@ class SiteTwin:
     closed: set[int] = field(default_factory=set)
     refused: set[int] = field(default_factory=set)
     coming: set[int] = field(default_factory=set)
+    possible: set[int] = field(default_factory=set)
     again: dict[int, float] = field(default_factory=dict)
     began_s: dict[int, float] = field(default_factory=dict)
     submitted: set[int] = field(default_factory=set)
@@ -615,7 +616,7 @@ class SiteTwin:
         if conditions is None:
             return False
         begins = conditions.begin_s is not None and conditions.begin_s[job] > self.world.jobs.work.arrival_s[job]
-        return bool(begins or job in conditions.job)
+        return bool(begins or self.possible & set(conditions.on[conditions.job == job].tolist()))
 
     def ready_of(self, job: int) -> float:
         """When a job is ready as far as is known now, by all that has started and ended; infinite before."""
@@ -626,6 +627,8 @@ class SiteTwin:
             at_s = max(at_s, float(conditions.begin_s[job]))
         came_s = [
             self.came_s(int(conditions.on[row]), int(conditions.kind[row])) + float(conditions.delay_s[row])
+            if int(conditions.on[row]) in self.possible
+            else -math.inf
             for row in np.flatnonzero(conditions.job == job)
         ]
         is_first = conditions.any_of is not None and conditions.any_of[job]
@@ -692,6 +695,7 @@ class SiteTwin:
         fits, came = self.demands.can_start(self.site), set()
         fits &= [self.power is None or not fits[job] or self.power.fits(job) for job in range(self.world.n_jobs)]
         self.coming = {job for job in range(self.world.n_jobs) if fits[job]}
+        self.possible = set(self.coming)
         came_in_order = sorted(self.coming)
         pass_s, now_s = (math.inf, math.inf), -math.inf
         while (

@@ -257,10 +257,11 @@ def test_parts_that_find_no_places_in_any_order_are_refused(tmp_path: Path) -> N
     assert IN_ANY_ORDER == permuting.IN_ANY_ORDER
 
 
-def test_a_limit_that_no_job_can_keep_is_a_reason(tmp_path: Path) -> None:
+def test_a_limit_that_a_job_cannot_keep_is_told_once(tmp_path: Path) -> None:
     most = replace(SITE, qos=(Qos(name="few", max={"cores": 2}),), partitions=(replace(SITE.partitions[0], qos="few"),))
     trace = load(tmp_path, line("1", cores=3), line("2", cores=2), system=most)
-    assert counted(trace)["a limit of few allows 2 cores at most"] == 1
+    told = [found.reason for found in trace.findings if "the site would never start" in found.reason]
+    assert told == ["jobs that the site would never start: few may have 2 processors in all"]
 
 
 def test_jobs_of_one_instant_are_beyond_a_limit_on_submissions(tmp_path: Path) -> None:

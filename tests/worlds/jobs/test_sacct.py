@@ -16,6 +16,7 @@ from joulewise.errors import InputError
 from joulewise.worlds.jobs import logs
 from joulewise.worlds.jobs.logs import Log, LogAbout
 from joulewise.worlds.jobs.sacct_records import NAMES, frame_of_records
+from joulewise.worlds.jobs.submit_lines import own_options
 from joulewise.worlds.jobs.trace_files import TraceTable, read_trace_table
 from tests.strategies.cases import cases
 
@@ -333,6 +334,22 @@ def test_json_tells_what_jobs_wait_for(tmp_path: Path) -> None:
     assert table.jobs["array_limit"].to_list() == [3, None, None]
     first = told(table, 0)
     assert (first["dependency"], first["begin_s"]) == ("singleton", 200)
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("srun --x11 --dependency=afterok:5 ./a", " --dependency=afterok:5"),
+        ("srun --exact -d afterok:1 job.sh", " --dependency=afterok:1"),
+        ("sbatch --stepmgr --begin=now+60 job.sh", " --begin=now+60"),
+        ("srun --kill-on-bad-exit -d afterok:3 ./a", " --dependency=afterok:3"),
+        ("sbatch --of-tomorrow -d afterok:1 job.sh", " --dependency=afterok:1"),
+        ("srun --x11 ./a --begin now", ""),
+        ("sbatch -p long -d afterok:1 job.sh --begin=now", " --dependency=afterok:1"),
+    ],
+)
+def test_options_of_a_submission_are_found_behind_others_that_stand_alone(line: str, wanted: str) -> None:
+    assert own_options(pl.Series([line])).to_list() == [wanted]
 
 
 def test_json_of_another_command_is_refused(tmp_path: Path) -> None:

@@ -15,17 +15,21 @@ from joulewise.model.jobs import Fate
 
 
 def ready_by_conditions(case: JobCase) -> Floats:
-    """When each job could start by its conditions, found job by job; infinite where one never came."""
+    """When each job could start by its conditions, found job by job; infinite where one never came.
+
+    On a site all that is waited for of jobs that are impossible counts as met.
+    """
     conditions, arrival_s = case.world.jobs.conditions, case.world.jobs.work.arrival_s
     if conditions is None:
         return arrival_s
     due_s = arrival_s if conditions.begin_s is None else np.maximum(arrival_s, conditions.begin_s)
     found = dict(enumerate(due_s.tolist()))
-    did_s = _did_s(case)
+    did_s, is_site = _did_s(case), case.world.site is not None
+    never = set(np.flatnonzero(case.allocation.fate == Fate.IMPOSSIBLE).tolist()) if is_site else set[int]()
     waits: defaultdict[int, list[float]] = defaultdict(list)
     columns = (conditions.job, conditions.on, conditions.kind, conditions.delay_s)
     for job, on, kind, delay_s in zip(*(column.tolist() for column in columns), strict=True):
-        waits[job].append(did_s[kind][on] + delay_s)
+        waits[job].append(-math.inf if on in never else did_s[kind][on] + delay_s)
     is_first = set() if conditions.any_of is None else set(np.flatnonzero(conditions.any_of).tolist())
     for job, instants in waits.items():
         found[job] = max(found[job], min(instants) if job in is_first else max(instants))

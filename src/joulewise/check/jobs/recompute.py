@@ -105,7 +105,8 @@ def _jobs(world: JobWorld, allocation: JobAllocation) -> Iterator[_JobStory]:
         own = sorted(pieces[number], key=lambda stretch: stretch.start_s)
         own += [_Stretch(option, start_s, end_s, False, power_w)] if has_nodes else []
         own = [stretch._replace(is_lost=True) for stretch in own] if fate == Fate.CANCELLED else own
-        needs_s = times_s[option] if fate == Fate.RAN else end_s - start_s
+        got_s = math.fsum(stretch.end_s - stretch.start_s for stretch in own if not stretch.is_lost)
+        needs_s = times_s[option] if fate == Fate.RAN else got_s
         arrived = work.start_s <= arrival_s <= work.end_s
         yield _JobStory(number, Fate(fate), arrived, ready_s, needs_s, user, tuple(own))
 

@@ -10,11 +10,11 @@ import numpy as np
 from joulewise.errors import Problem, raise_if_any
 from joulewise.kernels.jobs.energy import NO_FILTER, PER_RESOURCE, PER_TASK, JobLimits
 from joulewise.kernels.jobs.layout import JobFacts
+from joulewise.kernels.jobs.sites.power import MW_PER_W
 from joulewise.model.arrays import Floats
 from joulewise.model.jobs import JobWorld
 
 _FILTERS = {"none": NO_FILTER, "per-task": PER_TASK, "per-resource": PER_RESOURCE}
-_MW_PER_W = 1000.0
 _DAY_S = 86_400.0
 
 ADAPTIVE = "adaptive"
@@ -57,7 +57,7 @@ def job_limits(
         factor=np.ones(1) if tariff is None else tariff / tariff.mean(),
         cost_w=cost_w,
         cost_j=cost_j,
-        power_mw=np.ceil(np.maximum(cost_w, 0.0) * _MW_PER_W).astype(np.int64),
+        power_mw=np.ceil(np.maximum(cost_w, 0.0) * MW_PER_W).astype(np.int64),
         filter_key=cost_j / options.resources if per_resource else cost_j.copy(),
         filtering=_FILTERS[energy_filter] if has_budget else NO_FILTER,
         is_adaptive=leniency == ADAPTIVE,
@@ -83,7 +83,7 @@ def _cap_mw(cap_w: Floats | None, reserve_w: float) -> np.ndarray[tuple[int], np
     """The cap by the hour in whole milliwatts, less what nodes draw without jobs."""
     if cap_w is None:
         return np.zeros(1, np.int64)
-    return np.floor((cap_w - reserve_w) * _MW_PER_W).astype(np.int64)
+    return np.floor((cap_w - reserve_w) * MW_PER_W).astype(np.int64)
 
 
 def _mean_by_type(facts: JobFacts, values: Floats) -> float:

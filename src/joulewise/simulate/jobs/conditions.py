@@ -59,10 +59,13 @@ def jobs_that_wait(jobs: Jobs) -> Bools:
 
 def largest_sum(world: JobWorld, amounts: Counts) -> int:
     """The largest amount of a job, or of all parts of one together."""
-    told = world.jobs.conditions or _NONE
-    part_of, _, part = _parts(told, world.n_jobs)
-    sums = np.bincount(part_of[part], amounts[part])
-    return int(max(amounts.max(initial=0), sums.max(initial=0)))
+    return int(max(amounts.max(initial=0), sums_of_parts(world, amounts).max(initial=0)))
+
+
+def sums_of_parts(world: JobWorld, amounts: Counts | Floats) -> Floats:
+    """The amounts of all parts of each job together that has some."""
+    part_of, _, part = _parts(world.jobs.conditions or _NONE, world.n_jobs)
+    return np.asarray(np.bincount(part_of[part], amounts[part]), np.float64)
 
 
 def has_parts(jobs: Jobs) -> bool:
@@ -79,11 +82,8 @@ def condition_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem
         found = "found more than that jobs wait for one earlier job to have ended"
         allowed = "begin times, other dependencies and parts that start together are kept on sites alone"
         yield Problem("jobs.conditions", found, allowed, _LEAVE_OUT)
-    if scheduler.policy.rule == "greedy" and told.together is not None:
-        found, allowed = (
-            f"found {scheduler.policy.name!r} with jobs with parts",
-            "parts start together by orders alone",
-        )
+    if scheduler.policy.rule in _NOT_OF_PARTS and has_parts(world.jobs):
+        found, allowed = f"found {scheduler.policy.name!r} with jobs with parts", _NOT_OF_PARTS[scheduler.policy.rule]
         yield Problem("scheduler.policy", found, allowed, _BACKFILL)
     if scheduler.passes == "slurm" and told.together is not None and not scheduler.policy.backfills:
         found = f"found {scheduler.policy.name!r} with Slurm's passes and jobs with parts"
@@ -91,6 +91,11 @@ def condition_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem
 
 
 _BACKFILL = 'take "easy", or give dependencies = "ignore" in [workload]'
+_NOT_OF_PARTS = {
+    "greedy": "parts start together by orders alone",
+    "at-random": "groups drawn for each part may never have room for all of them",
+}
+"""Why some rules do not go together with parts that start together."""
 _LEAVE_OUT = 'give dependencies = "ignore" in [workload], or describe the site in [system]'
 _NO_INTS = np.empty(0, np.int32)
 _NONE = Conditions(_NO_INTS, _NO_INTS, np.empty(0, np.int8), np.empty(0))

@@ -121,8 +121,7 @@ def earned_utility(world: JobWorld, allocation: JobAllocation) -> Floats:
     if not work.is_prorated:
         return np.where(allocation.ran & work.in_window(allocation.end_s), earned, 0.0)
     runs = stretches(allocation)
-    kept = np.concatenate((np.ones(int(allocation.used.sum()), np.bool_), ~allocation.pieces.is_lost))
-    whole_s = _sums(runs.job, np.where(kept, runs.end_s - runs.start_s, 0.0), world.n_jobs)
+    kept, whole_s = _kept(allocation), _kept_s(world, allocation)
     inside_s = _sums(runs.job, np.where(kept, meter.inside_s(work, runs.start_s, runs.end_s), 0.0), world.n_jobs)
     return np.asarray(earned * inside_s / np.where(whole_s > 0, whole_s, 1.0))
 
@@ -145,8 +144,8 @@ def job_times(world: JobWorld, allocation: JobAllocation) -> Times:
     """How long jobs that had nodes waited and took, from the instant at which they could have started.
 
     A job waits while it does not run. Its slowdown is its turnaround over the time that it needs if nothing disturbs
-    it, or 10 s if that is shorter, and 1 at least; a job that was killed needed what it got. One that was cancelled for
-    another has neither turnaround nor slowdown.
+    it, or 10 s if that is shorter, and 1 at least; a job that was killed needed what it got. One that a site
+    cancelled has neither turnaround nor slowdown.
     """
     used, runs = allocation.used, stretches(allocation)
     ran_s = _sums(runs.job, runs.end_s - runs.start_s, world.n_jobs)
@@ -155,9 +154,20 @@ def job_times(world: JobWorld, allocation: JobAllocation) -> Times:
     again = np.unique(allocation.pieces.job)
     wait_s[again] = (turnaround_s - ran_s)[again]
     true_s = np.where(used, world.types.time_s[allocation.option] if world.types.n_options else math.nan, math.nan)
-    needs_s = np.where(allocation.fate == Fate.KILLED, allocation.end_s - allocation.start_s, true_s)
+    needs_s = np.where(allocation.fate == Fate.KILLED, _kept_s(world, allocation), true_s)
     turnaround_s[~allocation.served] = math.nan
     return Times(wait_s, turnaround_s, np.maximum(turnaround_s / np.maximum(needs_s, SHORTEST_S), 1.0))
+
+
+def _kept(allocation: JobAllocation) -> Bools:
+    """Which stretches of running were not lost."""
+    return np.concatenate((np.ones(int(allocation.used.sum()), np.bool_), ~allocation.pieces.is_lost))
+
+
+def _kept_s(world: JobWorld, allocation: JobAllocation) -> Floats:
+    """How long each job ran in all, without stretches that were lost."""
+    runs = stretches(allocation)
+    return _sums(runs.job, np.where(_kept(allocation), runs.end_s - runs.start_s, 0.0), world.n_jobs)
 
 
 def _sums(owner: Counts | Ints, values: Floats, n: int) -> Floats:
@@ -257,7 +267,7 @@ def cluster_seconds(world: JobWorld, allocation: JobAllocation) -> Floats:
 
 
 def lost_seconds(world: JobWorld, allocation: JobAllocation) -> Floats:
-    """Those of them that came to nothing: of stretches that were lost, and of jobs that were cancelled for others."""
+    """Those of them that came to nothing: of stretches that were lost, and of jobs that were cancelled."""
     runs, pieces = stretches(allocation), allocation.pieces
     is_lost = allocation.fate[runs.job] == Fate.CANCELLED
     is_lost[is_lost.size - pieces.job.size :] |= pieces.is_lost

@@ -12,7 +12,7 @@ from joulewise.model.jobs import JobWorld
 def ready_times(world: JobWorld, start_s: Floats, end_s: Floats, killed: Bools, cancelled: Bools) -> Floats:
     """The instant for each job, infinite where what it waits for never came; starts and ends are NaN for no nodes.
 
-    Those that were `cancelled` for others are among the `killed`.
+    `killed` are those at their limits, `cancelled` those that a site cancelled.
     """
     conditions, arrival_s = world.jobs.conditions, world.jobs.work.arrival_s
     if conditions is None:

@@ -12,11 +12,12 @@ _WANTED = {"d": "dependency", "a": "array", "b": "begin"}
 
 _LETTERS_ALONE = "hHkOsvQVWuXEZlIK"
 _WORDS_ALONE = (
-    "batch", "contiguous", "disable-status", "exclusive", "get-user-env", "help", "hold", "ignore-pbs", "immediate",
-    "interactive", "kill-command", "label", "multi-prog", "nice", "no-allocate", "no-bell", "no-kill", "no-requeue",
-    "no-shell", "overcommit", "overlap", "oversubscribe", "parsable", "preserve-env", "propagate", "pty", "quiet",
-    "quit-on-interrupt", "reboot", "requeue", "share", "spread-job", "test-only", "unbuffered", "usage",
-    "use-min-nodes", "verbose", "version", "wait",
+    "batch", "bcast", "bell", "consolidate-segments", "contiguous", "disable-status", "exact", "exclusive",
+    "external-launcher", "get-user-env", "help", "hold", "ignore-pbs", "immediate", "interactive", "kill-command",
+    "kill-on-bad-exit", "label", "multi-prog", "nice", "no-allocate", "no-bell", "no-kill", "no-requeue", "no-shell",
+    "oom-kill-step", "overcommit", "overlap", "oversubscribe", "parsable", "preserve-env", "propagate", "pty", "quiet",
+    "quit-on-interrupt", "reboot", "requeue", "resv-ports", "send-libs", "share", "spread-job", "stepmgr", "test-only",
+    "unbuffered", "usage", "use-min-nodes", "verbose", "version", "wait", "x11",
 )  # fmt: skip
 """Options that stand alone, or have a value only behind "="."""
 
@@ -48,8 +49,9 @@ def _words(line: str) -> list[str]:
 
 def _options(words: list[str]) -> Iterator[tuple[str, str]]:
     """The wanted options, up to the first word that is none: the script or the program, whose own ones follow."""
-    rest = iter(words)
-    for word in rest:
+    rest = list(reversed(words))
+    while rest:
+        word = rest.pop()
         if word in ("-", "--") or not word.startswith("-"):
             return
         if word.startswith("--"):
@@ -60,7 +62,8 @@ def _options(words: list[str]) -> Iterator[tuple[str, str]]:
             name, value = word[1], word[2:].removeprefix("=")
             is_alone = bool(value) or name in _LETTERS_ALONE
             wanted = _WANTED.get(name)
-        value = value if is_alone else next(rest, "")
+        if not is_alone and rest and not rest[-1].startswith("-"):
+            value = rest.pop()
         if wanted is not None:
             yield wanted, value
 

@@ -31,7 +31,6 @@ from joulewise.worlds.jobs.sites.demands import demands_on
 from joulewise.worlds.jobs.sites.ground import clusters_of, few, not_replayed, site_of, with_partitions
 from joulewise.worlds.jobs.sites.hours import Calendar
 from joulewise.worlds.jobs.sites.parts import parts_that_fit
-from joulewise.worlds.jobs.sites.past_limits import note_past_limits
 from joulewise.worlds.jobs.sites.reservations import kept_nodes
 from joulewise.worlds.jobs.sites.site import SiteTables
 from joulewise.worlds.jobs.sites.usual_times import usual_times
@@ -186,7 +185,6 @@ def load_trace(
         findings += not_replayed(tables)
         if waits is not None:
             demands = replace(demands, limits=with_array_limits(demands.limits, jobs.log))
-        note_past_limits(tables, demands, findings)
         together = None if waits is None else waits.together
         fits = demands.can_start(site) if together is None else parts_that_fit(site, demands, together, findings)
     types = _types(ruled, np.array(p.power_fractions[: p.pstates]), fits)

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from joulewise.errors import InputError
+from joulewise.model.kept import FOR_ALL
 from joulewise.worlds.clock import Clock
 from joulewise.worlds.jobs.sites.hours import Calendar, Window, window_of
 from joulewise.worlds.jobs.sites.site import NodeGroup, Partition, SiteTables
@@ -55,13 +56,24 @@ def test_a_night_partition_is_down_by_day_and_summer_time_counts() -> None:
     assert hours.is_up[-1], "years later nobody waits for ever"
 
 
+@pytest.mark.parametrize(("hours", "n_days"), [("02:30-03:00", 8), ("02:30-03:15", 8), ("02:15-02:45", 9)])
+def test_hours_that_clocks_skip_are_none(hours: str, n_days: int) -> None:
+    found = calendar(replace(NIGHT, open=(hours,)))
+    spans_s = found.open_s[0]
+    assert (spans_s[:, 1] > spans_s[:, 0]).all()
+    assert (np.diff(found.hours().at_s) >= 0).all()
+    assert ((spans_s[:, 0] > 0) & (spans_s[:, 0] < 9 * 86_400)).sum() == n_days
+
+
 def test_a_partition_that_drains_takes_no_jobs_but_starts_those_it_has() -> None:
     drains = calendar(replace(NIGHT, closed="drain"))
     assert drains.hours().at_s.size == 0
-    frame = pl.DataFrame({"partition": [0, 0, 0], "why_not": ["", "is large", ""]})
+    frame = pl.DataFrame({"partition": [0, 0, 0], "why_not": ["", "is large", ""], "kept": [FOR_ALL] * 3})
     why = drains.turned_away(frame, np.array([0.0, 0.0, 9 * 3600.0]))["why_not"].to_list()
     assert why == ["partition night takes none at the hour at which they come", "is large", ""]
     assert calendar().turned_away(frame, np.zeros(3))["why_not"].to_list() == ["", "is large", ""]
+    reserved = drains.turned_away(frame.with_columns(kept=0), np.zeros(3))["why_not"].to_list()
+    assert reserved == ["", "is large", ""], "jobs with a reservation go by that alone"
 
 
 def test_a_log_without_a_clock_or_without_its_zone_is_refused() -> None:

@@ -132,6 +132,16 @@ def test_limits_of_accounts_hold_for_all_their_parts_and_those_of_users_for_each
     assert rules.of_one(Standing(0, None, "chemistry", None)) == {}
 
 
+def test_users_have_limits_where_the_site_tells_of_no_account() -> None:
+    users = (User(name="ann", account="root", max_jobs=1, max_time_s=60.0),)
+    tables = SiteTables(name="s", nodes=NODES, partitions=(Partition(name="p", nodes=("gpu",)),), users=users)
+    log = pl.DataFrame({"queue": [None] * 3, "user": ["ann", "bob", "ann"], "group": ["root", "root", None]})
+    limits = limits_of(tables, log, pl.Series([0, 0, 0]), USES)
+    assert bound(limits) == [{"account/root/user/ann"}, {"account/root/user/bob"}, set()]
+    assert limits.most.ravel().tolist() == [1, ANY_NUMBER], "the limit is that of one user alone"
+    assert SiteLimits(tables).longest_s(Standing(0, None, "root", "ann")) == 60.0
+
+
 def test_limits_of_accounts_give_way_to_those_of_a_quality_of_service() -> None:
     qos = (Qos(name="normal", max_jobs=50, max_jobs_per_user=20, max_per_job={"cores": 9}, max_time_s=600.0),)
     tables = SiteTables(name="s", nodes=NODES, partitions=(Partition(name="p", nodes=("gpu",)),),

@@ -75,6 +75,12 @@ def test_which_nodes_fail_is_drawn_anew_in_each_trial(tmp_path: Path) -> None:
     assert all(sorted(nodes) == [0, 1, 2, 3] for nodes in drawn), "the second two are others"
 
 
+def test_no_node_is_drawn_that_is_said_to_fail_then(tmp_path: Path) -> None:
+    rows = "group,nodes,first_node,start_s,end_s,planned\nwide,2,,10,20,false\nwide,1,1,10,20,false\n"
+    for trial in range(9):
+        assert sorted(site_with(tmp_path, rows, trial=trial).failures.node.tolist()) == [0, 1, 2]
+
+
 def test_failures_at_random_are_of_all_nodes() -> None:
     asked = NodeOutageParameters(mtbf_s=500.0, mttr_s=50.0)
     failures = with_outages(site_of(TABLES), asked, 1e5, NO_CLOCK, Path(), 1, 0).failures

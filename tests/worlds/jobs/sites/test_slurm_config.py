@@ -281,6 +281,14 @@ larch|  physics|bob|gpu|10||||1||||
 """
 
 
+def test_a_problem_of_a_user_is_told_where_its_account_is(tmp_path: Path) -> None:
+    table = LIMITED.replace("|  physics|bob||", "|  absent|anna||")
+    lines = table.splitlines()
+    swapped = "\n".join([*lines[:3], lines[4], lines[3], *lines[5:], ""])
+    found = [refused(tmp_path, CENTRE, QOS, text, nodes=NODES, gres=GRES) for text in (table, swapped)]
+    assert [["line 5" in one for one in found[0]], ["line 4" in one for one in found[1]]] == [[True], [True]], found
+
+
 def test_limits_of_associations(tmp_path: Path) -> None:
     flags = QOS.replace("cluster|DenyOnLimit|", "cluster|DenyOnLimit,OverPartQOS|")
     found = imported(tmp_path, CENTRE, flags, LIMITED, nodes=NODES, gres=GRES)

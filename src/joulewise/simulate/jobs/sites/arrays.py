@@ -45,7 +45,7 @@ from joulewise.model.kept import FOR_ALL
 from joulewise.model.opening import Opening
 from joulewise.model.passes import Passes
 from joulewise.model.preemption import Preemption
-from joulewise.model.site import ANY_NUMBER, Demands, Site
+from joulewise.model.site import ANY_NUMBER, WHOLE, Demands, Site
 from joulewise.policies.jobs.compile import compiled_objective
 from joulewise.policies.jobs.layout import job_facts
 from joulewise.policies.jobs.orders import UTILITY
@@ -58,8 +58,6 @@ from joulewise.simulate.jobs.sites.power import never_fits, power_of, prices_pla
 from joulewise.simulate.jobs.sites.shares import cores_of, priorities_on, shares_of, standing_on
 from joulewise.simulate.jobs.sites.ways import Ways
 
-_WHOLE = 2**32
-"""What all of a resource of a node counts where leftovers are compared."""
 _RING = 1024
 PRICE_GAINS = Gains(idle=0.1, first_part=0.1, depth=1000.0)
 """Jobs of a site wait for hours without losing worth, so that prices begin low and may fall far."""
@@ -128,7 +126,7 @@ def _ground(site: Site) -> Ground:
     first = np.concatenate(([0], np.cumsum(n_places)))
     group = np.repeat(np.arange(site.n_groups), n_places)
     rank = np.unique(site.weight, return_inverse=True)[1].astype(np.int64)
-    worth = _WHOLE // np.maximum(capacity, 1)
+    worth = WHOLE // np.maximum(capacity, 1)
     spare = (capacity * worth).sum(axis=1)
     return Ground(
         first,

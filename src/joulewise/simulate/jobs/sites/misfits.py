@@ -12,6 +12,7 @@ from joulewise.simulate.jobs import arrays as job_arrays
 from joulewise.simulate.jobs.conditions import condition_misfits, has_parts
 from joulewise.simulate.jobs.scheduler import Scheduler
 from joulewise.simulate.jobs.sites.arrays import most_pieces_of
+from joulewise.simulate.jobs.sites.power import power_misfits
 from joulewise.simulate.jobs.sites.shares import share_misfits
 from joulewise.simulate.jobs.sites.ways import told_apart
 
@@ -46,6 +47,7 @@ def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
     yield from _suspension_misfits(world, scheduler)
     yield from _opening_misfits(world, scheduler)
     yield from condition_misfits(world, scheduler)
+    yield from power_misfits(world)
     if policy.rule == "greedy" and world.jobs.demands is not None and world.jobs.demands.giving.stops.any():
         found, allowed = f"found {policy.name!r}, and jobs that give way", "they do so to others by orders alone"
         yield Problem("scheduler.policy", found, allowed, 'use "multifactor", or take preempts from the [[qos]]')

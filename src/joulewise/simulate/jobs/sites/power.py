@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
+from joulewise.errors import Problem
 from joulewise.kernels.jobs.energy import new_job_ledger
 from joulewise.kernels.jobs.sites.layout import Power
 from joulewise.kernels.jobs.sites.power import MW_PER_W
@@ -16,7 +18,9 @@ from joulewise.model.supply import HOUR_S
 from joulewise.policies.jobs.compile import looks_at_energy
 from joulewise.policies.jobs.limits import job_limits
 from joulewise.simulate.jobs.arrays import seen_facts, seen_times
+from joulewise.simulate.jobs.conditions import sums_of_parts
 from joulewise.simulate.jobs.scheduler import Scheduler
+from joulewise.units import count
 
 _ROUNDING = 1e-9
 """Of milliwatts that are rounded up, so that the rounding of their computation does not count."""
@@ -40,12 +44,27 @@ def power_of(world: JobWorld, scheduler: Scheduler) -> Power:
 
 def never_fits(world: JobWorld) -> Bools:
     """Which jobs draw more at least than the highest cap leaves them."""
-    cap_w, types = world.supply.cap_w, world.types
-    idle_w = 0.0 if world.site is None else world.site.idle_w
-    over = world.supply.pue * (types.power_w + idle_w) > (math.inf if cap_w is None else float(cap_w.max()))
+    types = world.types
     found = np.zeros(types.n_types, np.bool_)
-    found[types.of_option] = over
+    found[types.of_option] = never_allowed(world, types.power_w)
     return np.asarray(found[world.jobs.work.task_type])
+
+
+def never_allowed(world: JobWorld, power_w: Floats) -> Bools:
+    """Which powers of jobs are more than the highest cap leaves beside idle nodes."""
+    cap_w, idle_w = world.supply.cap_w, 0.0 if world.site is None else world.site.idle_w
+    return np.asarray(world.supply.pue * (power_w + idle_w) > (math.inf if cap_w is None else float(cap_w.max())))
+
+
+def power_misfits(world: JobWorld) -> Iterator[Problem]:
+    """Parts that draw more together than is ever allowed: none of them would start, without a word."""
+    first, kind = world.types.first, world.jobs.work.task_type
+    has_option, power_w = np.diff(first)[kind] > 0, np.zeros(world.n_jobs)
+    power_w[has_option] = np.nan_to_num(world.types.power_w[first[kind[has_option]]])
+    n = int(never_allowed(world, sums_of_parts(world, power_w)).sum())
+    if n:
+        found = f"found {count(n, 'job')} whose parts draw more together than the highest cap leaves"
+        yield Problem("supply", found, "they start together", 'give a higher cap, or workload.dependencies = "ignore"')
 
 
 def prices_places(world: JobWorld, scheduler: Scheduler) -> bool:

@@ -48,7 +48,8 @@ def run_on_site(world: JobWorld, scheduler: Scheduler, seed: int = 0, trial: int
     site = told_apart(world.site, world.jobs.demands, scheduler)
     ways = ways_of(replace(world, site=site), scheduler, seed, trial)
     demands = ways.demands
-    world = replace(world, site=site, jobs=replace(world.jobs, demands=demands))
+    conditions = None if world.jobs.conditions is None else world.jobs.conditions.without(~fits_of(world))
+    world = replace(world, site=site, jobs=replace(world.jobs, demands=demands, conditions=conditions))
     priority = compiled_order(_order(world, scheduler))
     n_lost = world.n_jobs if demands.giving.stops.any() or site.failures.n_failures else 0
     while True:

@@ -10,8 +10,10 @@ import numpy as np
 from joulewise.model.arrays import Counts
 from joulewise.model.jobs import JobWorld
 from joulewise.model.site import Demands, Limits, Site
+from joulewise.model.site_power import least_w
 from joulewise.rng import generator
 from joulewise.simulate.jobs.scheduler import Scheduler
+from joulewise.simulate.jobs.sites.power import never_allowed
 
 
 class Ways(NamedTuple):
@@ -47,12 +49,25 @@ def ways_by_group(site: Site, demands: Demands) -> Ways:
 
 
 def ways_at_random(world: JobWorld, site: Site, demands: Demands, seed: int, trial: int) -> Demands:
-    """Demands of which each job has one of its ways, each as likely."""
-    ways = ways_by_group(site, demands)
+    """Demands of which each job has one of its ways that a cap allows, each as likely."""
+    ways = _allowed(world, site, ways_by_group(site, demands))
     rng = generator(seed, "jobs", trial, "random")
     n_ways = np.diff(ways.first)[demands.of_job]
     drawn = np.floor(rng.random(world.n_jobs) * n_ways).astype(np.int64)
     return replace(ways.demands, of_job=ways.option[ways.first[demands.of_job] + drawn])
+
+
+def _allowed(world: JobWorld, site: Site, ways: Ways) -> Ways:
+    """The ways that draw no more than the highest cap leaves; all of a class of which none does."""
+    if site.power is None:
+        return ways
+    n_ways = np.diff(ways.first)
+    of = np.repeat(np.arange(n_ways.size), n_ways)
+    may = ~never_allowed(world, least_w(site, ways.demands)[ways.option])
+    may |= np.bincount(of, may, n_ways.size)[of] == 0
+    return Ways(
+        ways.demands, np.concatenate(([0], np.cumsum(np.bincount(of[may], minlength=n_ways.size)))), ways.option[may]
+    )
 
 
 def _in_one_group(demands: Demands, kinds: Counts, groups: Counts) -> Demands:

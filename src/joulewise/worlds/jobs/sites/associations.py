@@ -17,9 +17,9 @@ class Associations:
 
     @cached_property
     def accounts(self) -> Mapping[str, Account]:
-        """All accounts by name, that of which all others are a part too; none where the site has none."""
+        """All accounts by name, that of which all others are a part too; none where the site has none, nor users."""
         named = {account.name: account for account in self.tables.accounts}
-        return {ROOT: Account(name=ROOT), **named} if named else {}
+        return {ROOT: Account(name=ROOT), **named} if named or self.tables.users else {}
 
     @cached_property
     def users(self) -> Mapping[tuple[str, str], User]:

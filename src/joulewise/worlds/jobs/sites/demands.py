@@ -104,7 +104,7 @@ def _submitted(
     wait_s = jobs.log["wait_s"].cast(pl.Float64).fill_null(0.0).to_numpy()
     n = 0 if limits is None else int(beyond(limits, jobs.submit_s, jobs.submit_s + wait_s + jobs.run_s).sum())
     if n:
-        reason = "jobs that came in the log when as many waited or ran as max_submitted of a QOS allows"
+        reason = "jobs that came in the log when as many waited or ran as a max_submitted allows"
         findings.append(TraceFinding("beyond max_submitted", n, reason, "refused where it is so in the replay"))
     return limits
 

@@ -14,6 +14,7 @@ import polars as pl
 from joulewise.errors import Problem, raise_if_any
 from joulewise.model.arrays import Bools, Floats
 from joulewise.model.hours import Hours
+from joulewise.model.kept import FOR_ALL
 from joulewise.worlds.clock import Clock, misfit
 from joulewise.worlds.jobs.sites.site import DAYS, Partition, SiteTables
 
@@ -87,11 +88,14 @@ class Calendar(NamedTuple):
         yield end_s, number, True
 
     def turned_away(self, frame: pl.DataFrame, submit_s: Floats) -> pl.DataFrame:
-        """The jobs of a log, where those that come when their partition takes none would never start."""
-        why = frame["why_not"].to_numpy().copy()
+        """The jobs of a log, where those that come when their partition takes none would never start.
+
+        Those with a reservation go by that alone.
+        """
+        why, by_hours = frame["why_not"].to_numpy().copy(), (frame["kept"] == FOR_ALL).to_numpy()
         for number, spans_s in self.open_s.items():
             partition = self.tables.partitions[number]
-            is_late = _are_outside(spans_s, submit_s) & (frame["partition"] == number).to_numpy()
+            is_late = _are_outside(spans_s, submit_s) & by_hours & (frame["partition"] == number).to_numpy()
             if partition.closed not in TAKES:
                 why[is_late & (why == "")] = f"partition {partition.name} takes none at the hour at which they come"
         return frame.with_columns(why_not=pl.Series(why, dtype=pl.String))
@@ -124,7 +128,8 @@ def _spans(partition: Partition, clock: Clock, last_s: float) -> Floats:
         for window in windows:
             if day.weekday() in window.days:
                 ends = (day + timedelta(minutes=minutes) for minutes in (window.from_min, window.until_min))
-                found.append([end.replace(tzinfo=zone).timestamp() - clock.zero_s for end in ends])
+                start_s, end_s = (end.replace(tzinfo=zone).timestamp() - clock.zero_s for end in ends)
+                found += [[start_s, end_s]] if start_s < end_s else []  # not if clocks are put forward over its end
         day += timedelta(days=1)
     return _merged(sorted(found))
 

@@ -162,9 +162,12 @@ def _n_away(rows: list[_Row]) -> int:
 
 
 def _drawn(site: Site, rows: list[_Row], seed: int, trial: int) -> list[_Away]:
-    """The nodes of failures: where it is not said which, drawn from those that have not failed then."""
+    """The nodes of failures: where it is not said which, drawn from those that have not failed then.
+
+    Of those that fail at one instant, the nodes that are said come first.
+    """
     rng, found = generator(seed, trial, "system.outages", "listed"), list[_Away]()
-    for row in sorted(rows, key=lambda row: row.start_s):
+    for row in sorted(rows, key=lambda row: (row.start_s, row.first < 0)):
         order = rng.permutation(int(site.n_nodes[row.group])).tolist()
         away = {each.node for each in found if each.group == row.group and each.end_s > row.start_s}
         drawn = [node for node in order if node not in away][: row.n]

@@ -8,13 +8,10 @@ from itertools import permutations
 import numpy as np
 
 from joulewise.model.arrays import Bools, Counts
-from joulewise.model.site import ANY_NUMBER, Demands, Site
+from joulewise.model.site import ANY_NUMBER, WHOLE, Demands, Site
 
 IN_ANY_ORDER = 5
 """The last so many parts of a job are tried in all orders, the ones before them as they come."""
-
-_WHOLE = 2**32
-"""What all of a resource of a node counts where leftovers are compared."""
 
 
 def fit_side_by_side(site: Site, demands: Demands, kinds: Sequence[int]) -> bool:
@@ -38,7 +35,7 @@ class _Places:
         self.node = np.arange(self.group.size) - np.repeat(np.cumsum(n_nodes) - n_nodes, n_nodes)
         capacity = np.where(counted[:, None], _in_first(site.n_nodes, site.capacity), site.capacity)
         self.free = capacity[self.group]
-        self.worth = _WHOLE // np.maximum(self.free, 1)
+        self.worth = WHOLE // np.maximum(self.free, 1)
 
     def have_room_for(self, kinds: Sequence[int]) -> bool:
         """Whether parts fit one after another; they get their places."""

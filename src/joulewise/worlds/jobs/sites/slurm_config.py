@@ -160,7 +160,7 @@ class _SlurmSite:
     texts: SlurmTexts
     default_name: str
     findings: Findings = field(default_factory=Findings)
-    places: dict[tuple[type, str], Entries] = field(default_factory=dict)
+    places: dict[tuple[type, str, str], Entries] = field(default_factory=dict)
 
     def imported(self) -> ImportedSite:
         """The site, and what became of all that the texts say."""
@@ -198,7 +198,7 @@ class _SlurmSite:
 
     def _place(self, table: Any, key: str) -> str:
         """Where something stands that does not go together with the rest."""
-        entries = self.places.get((type(table), getattr(table, "name", "")), {})
+        entries = self.places.get(_key(table), {})
         ours = {
             "preempts": "preempt",
             "max_time": "maxtime",
@@ -329,7 +329,7 @@ class _SlurmSite:
             if values.get("preemption") == self._usual_preemption():
                 values.pop("preemption", None)
             partition = Partition(name=name, nodes=names, **values)
-            self.places[Partition, name] = entries
+            self.places[_key(partition)] = entries
             yield partition
         if is_linear and members:
             said = "whole nodes are given to jobs, so that every partition is exclusive"
@@ -419,7 +419,7 @@ class _SlurmSite:
         """Qualities of service as the database has them; those that partitions alone name have no limits."""
         known = set()
         for qos, row in qos_of(self.texts.qos, things, self.findings):
-            self.places[Qos, qos.name] = row
+            self.places[_key(qos)] = row
             known.add(qos.name)
             yield qos
         names = dict.fromkeys(
@@ -436,8 +436,13 @@ class _SlurmSite:
     def _placed(self, found: Iterator[tuple[_Table, Entries]]) -> Iterator[_Table]:
         """Tables, of which it is kept where they stand."""
         for table, row in found:
-            self.places[type(table), table.name] = row
+            self.places[_key(table)] = row
             yield table
+
+
+def _key(table: object) -> tuple[type, str, str]:
+    """By what a table is found again; users by their account too, as they may be in several."""
+    return type(table), getattr(table, "account", ""), getattr(table, "name", "")
 
 
 def _as_names(value: Setting) -> tuple[str, ...]:
