@@ -27,6 +27,7 @@ from joulewise.study.jobs.sources import (
     job_policy_of,
 )
 from joulewise.study.jobs.template import JOBS_TEMPLATE
+from joulewise.study.jobs.unmet import jobs_outside_window, licences_not_counted, names_without_jobs
 from joulewise.study.jobs.warnings import (
     conditions_never_met,
     jobs_that_never_start,
@@ -149,6 +150,9 @@ class JobsKind(Kind):
                 yield from resamples_of_log(scene, asked.trials)
                 yield from times_of_tables(parts, scene, draw)
                 yield from reservations_outside(scene)
+                yield from names_without_jobs(parts, scene, draw)
+                yield from licences_not_counted(scene)
+                yield from jobs_outside_window(scene)
 
     def draws(self, decision: Part, folder: Path) -> bool:
         """Whether the policy draws clusters, or may draw what it likes."""
