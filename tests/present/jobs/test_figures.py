@@ -413,7 +413,36 @@ def test_stretches_that_did_not_complete_their_job_are_marked() -> None:
 def test_findings_tell_who_earned_most_and_waited_least() -> None:
     leads = [finding.lead for finding in job_findings(PUBLISHED)]
     assert leads[0].startswith("Max UPR, place-holders, filter per resource earned the most, at least 88")
-    assert leads[1].startswith("With Max UPR, place-holders, filter per resource, jobs waited least")
+    assert leads[1] == "How many jobs never started differs, so that no wait is called the shortest."
+    started = replace(PUBLISHED, runs=PUBLISHED.runs.with_columns(jobs_waiting=pl.lit(1)))
+    told = job_findings(started)[1]
+    assert told.lead.startswith("With Max UPR, place-holders, filter per resource, jobs waited least")
+    assert "Never started, and are in no mean: 13 of 300 jobs." in told.support
+
+
+def test_no_scheduler_has_the_shortest_wait_where_fewer_jobs_started_with_it() -> None:
+    left = pl.when(pl.col(POLICY) == "easy").then(0).otherwise(250).alias("jobs_waiting")
+    (told,) = job_findings(replace(REPLAYED, runs=REPLAYED.runs.with_columns(left)))[1:]
+    assert told.lead == "How many jobs never started differs, so that no wait is called the shortest."
+    assert told.support.startswith("Never started: Conservative 262 of 300 jobs; EASY 12 of 300 jobs. Mean waits")
+
+
+def test_waits_that_are_the_same_are_no_win() -> None:
+    same = {"jobs_waiting": 0, "jobs_dropped": 0, "mean_wait_s": 0.0}
+    runs = REPLAYED.runs.with_columns(pl.lit(value).alias(name) for name, value in same.items())
+    (told,) = job_findings(replace(REPLAYED, runs=runs))[1:]
+    assert told.lead.startswith("Jobs waited 0")
+    assert told.support.startswith("That is the same with all. The mean is of 300 jobs.")
+
+
+def test_why_jobs_of_a_site_could_never_start_is_told() -> None:
+    found = pl.DataFrame(
+        {"run": ["0"], "key": ["partition a is not for their accounts"], "n": [3], "reason": [""],
+         "done": ["impossible"]}
+    )  # fmt: skip
+    runs = REPLAYED.runs.with_columns(jobs_impossible=pl.lit(3))
+    told = job_findings(with_frames(replace(REPLAYED, runs=runs), findings=found))[-1]
+    assert (told.lead, told.support) == ("3 jobs could never start.", "Partition a is not for their accounts (3).")
 
 
 def test_jobs_that_fit_nowhere_are_a_finding() -> None:

@@ -72,3 +72,19 @@ def test_a_window_in_which_hardly_any_job_comes_is_told(tmp_path: Path) -> None:
     assert said(tmp_path, "", log, 'start = "20 min"\n') == []
     (found,) = said(tmp_path, "", log, 'start = "49 min"\n')
     assert "a counted window in which 1 of 50 jobs comes; waits are told of these alone" in found
+
+
+def test_a_budget_that_is_too_small_for_all_jobs_is_told(tmp_path: Path) -> None:
+    powered = SITE.replace("cores = 8\n", 'cores = 8\nidle_power = "1 W"\ncore_power = "10 W"\n')
+    (tmp_path / "site.toml").write_text(powered)
+    (tmp_path / "log.txt").write_text(f"{UNTOLD.splitlines()[0]}\n{MANY}")
+
+    def told(budget: str) -> list[str]:
+        text = STUDY.format('end = "1 h"\n') + f'[supply]\nbudget = "{budget}"\nday = "1 h"\n'
+        return [str(each) for each in parse_study(text, "study.toml", tmp_path, check_inputs=True).warnings]
+
+    assert told("40 kJ") == []
+    (found,) = told("20 kJ")
+    needed = (2 * 3600 + 50 * 60 * 10) / 1000
+    assert "supply.budget: found 20 kJ for each of 1 day; with idle nodes, the jobs that come in the counted" in found
+    assert f"use {needed:g} kJ or more; some may never start" in found
