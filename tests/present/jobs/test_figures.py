@@ -17,6 +17,7 @@ from joulewise.present.jobs.bars import (
     earned_over_time,
     energy_by_scheduler,
     job_fates,
+    used_over_time,
     utility_by_scheduler,
     waits_by_scheduler,
 )
@@ -504,3 +505,43 @@ def test_a_power_cap_by_the_hour_is_a_line_in_steps() -> None:
     rows = [part["hconcat"] for part in spec_of(drawing.chart)["concat"]]
     marks = [part["layer"][-1]["mark"] for *_, part in rows]  # the last panel of a row is that of power
     assert all(mark["type"] == "line" and mark["interpolate"] == "step-after" for mark in marks)
+
+
+# --- sites ----------------------------------------------------------------------------------------------
+
+SITED = replace(
+    REPLAYED, runs=REPLAYED.runs.with_columns(pl.lit("site.toml").alias("system.site")), headline="median_wait_s"
+)
+
+
+def test_captions_of_sites_say_whose_powers_they_are() -> None:
+    caption = energy_by_scheduler(SITED).caption
+    assert "Energy used, by running jobs and by nodes without one" in caption
+    assert "Powers are those in the file of the site; where it gives none, those of rules" in caption
+    of_log = energy_by_scheduler(replace(REPLAYED, headline="median_wait_s")).caption
+    assert "rules that come with the package, not of the machine" in of_log
+
+
+def test_a_budget_that_some_have_is_said_to_be_theirs_alone() -> None:
+    traces = REPLAYED.frame("job_traces")
+    first = pl.when(pl.col("run") == traces["run"][0]).then(pl.lit(1e9)).alias("budget_cumulative_j")
+    some = used_over_time(with_frames(REPLAYED, job_traces=traces.with_columns(first))).caption
+    assert "budget of the days that have begun of Conservative alone; a line of these that meets it" in some
+    everyone = traces.with_columns(budget_cumulative_j=pl.lit(1e9))
+    all_of_them = used_over_time(with_frames(REPLAYED, job_traces=everyone)).caption
+    assert "budget of the days that have begun; a line that meets it ran out" in all_of_them
+
+
+def test_reports_of_sites_have_waits_by_partition() -> None:
+    jobs = SITED.frame("jobs").with_columns(
+        partition=pl.when(pl.col("job") % 4 == 0).then(pl.lit("gpu")).otherwise(pl.lit("batch"))
+    )
+    table = next(t for t in job_tables(with_frames(SITED, jobs=jobs)) if t.caption.startswith("Partitions"))
+    assert table.corner == "Partition"
+    assert [(name, cells[0].text) for name, cells in table.rows] == [("batch", "60"), ("gpu", "20")]
+    assert len(table.columns) == 3
+
+
+def test_gantt_charts_of_sites_do_not_call_the_nodes_alike() -> None:
+    assert "not on those of its nodes" in gantt(SITED).caption
+    assert "Those of a cluster are alike" in gantt(REPLAYED).caption

@@ -16,8 +16,8 @@ CLUSTERS, PIECES, FINDINGS, LOGGED, WAITS = "clusters", "pieces", "findings", "l
 """The detail tables of parallel jobs."""
 
 JOB_COLUMNS = (
-    "job", "user", "fate", "cluster", "nodes", "ready_s", "start_s", "end_s", "wait_s", "bounded_slowdown", "true_s",
-    "planned_s", "requested_s",
+    "job", "user", "partition", "fate", "cluster", "nodes", "ready_s", "start_s", "end_s", "wait_s",
+    "bounded_slowdown", "true_s", "planned_s", "requested_s",
 )  # fmt: skip
 """What figures look at in tables of jobs, which may be long."""
 GREEDY = "greedy"
@@ -114,10 +114,18 @@ def node_word(records: Records) -> str:
     return "processor" if is_core else "node"
 
 
+def is_sited(records: Records) -> bool:
+    """Whether some of the runs are on a site that a file describes."""
+    return "system.site" in records.runs.columns and records.runs["system.site"].count() > 0
+
+
 def powers_said(records: Records) -> str:
-    """What a caption says of powers that the study does not give: those of logs without rules come with the package."""
-    said = " Powers are those of rules that come with the package, not of the machine: the study gives none."
-    return "" if records.tells_utility else said
+    """What a caption says of powers that no rules of the study give: those of sites, or rules of the package."""
+    if records.tells_utility:
+        return ""
+    of_site = " Powers are those in the file of the site; where it gives none, those of rules that come with the"
+    of_rules = " Powers are those of rules that come with the package, not of the machine: the study gives none."
+    return f"{of_site} package." if is_sited(records) else of_rules
 
 
 def _schedulers(records: Records) -> pl.Series:
