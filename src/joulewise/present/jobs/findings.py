@@ -103,8 +103,9 @@ def _common_waits(seen: Records, panels: Sequence[Panel]) -> list[Finding]:
     """With which schedulers jobs waited least, and at which settings."""
     groups: dict[str, list[Panel]] = {}
     for panel in panels:
-        least = _least(panel)
-        groups.setdefault(seen.phrases(least, [key for key in (SCHEDULER,) if key in seen.varying]), []).append(panel)
+        least, keys = _least(panel), [key for key in (SCHEDULER,) if key in seen.varying]
+        name = "" if keys and _equals(seen, panel) else seen.phrases(least, keys)
+        groups.setdefault(name, []).append(panel)
     ranked = sorted(groups.items(), key=lambda group: len(group[1]), reverse=True)
     return [_common_wait(seen, name, same, len(panels)) for name, same in ranked[:MAX_FINDINGS]]
 
@@ -112,7 +113,7 @@ def _common_waits(seen: Records, panels: Sequence[Panel]) -> list[Finding]:
 def _common_wait(seen: Records, name: str, panels: Sequence[Panel], n_settings: int) -> Finding:
     least = sorted(map(_least, panels), key=lambda row: float(row["mean"]))
     span = " to ".join(dict.fromkeys(metric_text(WAIT, row) for row in (least[0], least[-1])))
-    who = f"with {name}, jobs waited least" if name else "jobs waited"
+    who = f"with {name}, jobs waited least" if name else "jobs waited"  # as long with several, if not with one alone
     where = all_of(n_settings, "settings") if len(panels) == n_settings else f"{len(panels)} of {n_settings} settings"
     listed = "" if len(panels) == n_settings else "; ".join(panel.title for panel in panels[:MAX_FINDINGS]) + "."
     tied = tied_at([_tied(seen, panel) for panel in panels]) if name else ""

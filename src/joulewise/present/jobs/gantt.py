@@ -78,6 +78,7 @@ def gantt(records: Records) -> Drawing:
     keys = [*(key for key in seen.varying if key != SCHEDULER), SCHEDULER]
     shown = chosen(seen, all_panels(seen, runs, keys if seen.varying else []), _MOST_PANELS)
     window = lively([panel.rows for panel in shown], _LIMITS)
+    shown = [panel for panel in shown if not inside(panel.rows, window).is_empty()]
     sizes = _sizes(seen, shown)
     n_left, node = runs["run"].n_unique() - len(shown), node_word(seen)
     left = f" {sentence(count(n_left, 'further schedule'))} not shown." if n_left else ""

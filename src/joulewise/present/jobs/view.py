@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from joulewise.present.jobs.keys import ADAPTS, COMMITMENT, FILTER, LENIENCY, LOAD, POLICY, SCHEDULER, THRESHOLD
-from joulewise.present.records import VARIANT, Records
+from joulewise.present.records import VARIANT, Key, Records
 from joulewise.present.views import first_kept, reshaped
 
 JOBS, JOB_TRACES, JOB_TYPES, USERS, QUEUES = "jobs", "job_traces", "job_types", "users", "queues"
@@ -45,7 +46,8 @@ def by_scheduler(records: Records, *, folds: bool = False) -> Records:
         if runs.n_unique(both) == runs.n_unique(named):
             names = runs[VARIANT].unique(maintain_order=True).drop_nulls().to_list()
             runs = runs.with_columns(pl.col(VARIANT).cast(pl.Enum(names)).alias(SCHEDULER))
-            return reshaped(records, runs, [SCHEDULER, *swept])
+            words = {**records.keys, SCHEDULER: Key("variant", stands_alone=True)}
+            return reshaped(replace(records, keys=words), runs, [SCHEDULER, *swept])
         if runs.n_unique(both) > runs.n_unique(keys):
             keys.append(_telling(runs, keys, both))
     if FILTER in kinds and (folds or runs.n_unique([SCHEDULER, FILTER]) == runs[SCHEDULER].n_unique()):
