@@ -164,6 +164,8 @@ def _y_domain(rows: pl.DataFrame, most: float, limits: Sequence[float]) -> tuple
     ends = [v for name in ("mean", "low", "high") for v in rows[name].drop_nulls() if math.isfinite(v)]
     values = [*ends, *limits]
     top, bottom = max([*values, 0.0]), min([*values, 0.0])
+    if top == bottom:
+        return 0.0, min(1.0, _ROOM * most)
     step = 10.0 ** math.floor(math.log10(max(top, -bottom, 1e-9))) / 10
     above = step * max(math.ceil(_ROOM * top / step), 1)
     return step * math.floor(bottom / step), min(above, _ROOM * most) if top <= most else above

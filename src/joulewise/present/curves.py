@@ -41,12 +41,17 @@ def draw_traces(
 
 
 def energy_said(records: Records, lines: str) -> str:
-    """What a caption says of energy over time, and of its budget where there is one."""
-    has_budget = not trace_frame(records, BUDGET_TRACE, lines).is_empty()
-    return ENERGY_SAID + (
-        " The dotted line is the budget of the days that have begun; a line that meets it ran out of energy."
-        if has_budget
-        else ""
+    """What a caption says of energy over time, and of its budget where there is one: of which lines, if not of all."""
+    limited = trace_frame(records, BUDGET_TRACE, lines)
+    if limited.is_empty():
+        return ENERGY_SAID
+    all_lines, has_it = trace_frame(records, ENERGY_TRACE, lines)[lines].unique(), limited[lines].unique()
+    labels = records.labels(lines)
+    names = ", ".join(label for value, label in labels.items() if value in has_it)
+    whose, which = ("", "a line") if has_it.len() == all_lines.len() else (f" of {names} alone", "a line of these")
+    return (
+        f"{ENERGY_SAID} The dotted line is the budget of the days that have begun{whose}; {which} that meets it ran "
+        "out of energy."
     )
 
 

@@ -74,7 +74,7 @@ def draft_of(records: Records, names: Sequence[str] = ()) -> Draft:
         "findings": page.findings(records),
         "main_tables": page.tables(records),
         "tuned_tables": tuned_tables(records),
-        "difference_tables": difference_tables(records, page.across),
+        "difference_tables": difference_tables(records, page.across) if records.tells_utility else [],
         "full_table": full_table(records),
     }
     return _draft(records, figures_of(records, names), records.n_runs, values, folds=not names)

@@ -17,6 +17,7 @@ from joulewise.present.jobs.bars import (
     earned_over_time,
     energy_by_scheduler,
     job_fates,
+    used_over_time,
     utility_by_scheduler,
     waits_by_scheduler,
 )
@@ -413,7 +414,36 @@ def test_stretches_that_did_not_complete_their_job_are_marked() -> None:
 def test_findings_tell_who_earned_most_and_waited_least() -> None:
     leads = [finding.lead for finding in job_findings(PUBLISHED)]
     assert leads[0].startswith("Max UPR, place-holders, filter per resource earned the most, at least 88")
-    assert leads[1].startswith("With Max UPR, place-holders, filter per resource, jobs waited least")
+    assert leads[1] == "How many jobs never started differs, so that no wait is called the shortest."
+    started = replace(PUBLISHED, runs=PUBLISHED.runs.with_columns(jobs_waiting=pl.lit(1)))
+    told = job_findings(started)[1]
+    assert told.lead.startswith("With Max UPR, place-holders, filter per resource, jobs waited least")
+    assert "Never started, and are in no mean: 13 of 300 jobs." in told.support
+
+
+def test_no_scheduler_has_the_shortest_wait_where_fewer_jobs_started_with_it() -> None:
+    left = pl.when(pl.col(POLICY) == "easy").then(0).otherwise(250).alias("jobs_waiting")
+    (told,) = job_findings(replace(REPLAYED, runs=REPLAYED.runs.with_columns(left)))[1:]
+    assert told.lead == "How many jobs never started differs, so that no wait is called the shortest."
+    assert told.support.startswith("Never started: Conservative 262 of 300 jobs; EASY 12 of 300 jobs. Mean waits")
+
+
+def test_waits_that_are_the_same_are_no_win() -> None:
+    same = {"jobs_waiting": 0, "jobs_dropped": 0, "mean_wait_s": 0.0}
+    runs = REPLAYED.runs.with_columns(pl.lit(value).alias(name) for name, value in same.items())
+    (told,) = job_findings(replace(REPLAYED, runs=runs))[1:]
+    assert told.lead.startswith("Jobs waited 0")
+    assert told.support.startswith("That is the same with all. The mean is of 300 jobs.")
+
+
+def test_why_jobs_of_a_site_could_never_start_is_told() -> None:
+    found = pl.DataFrame(
+        {"run": ["0"], "key": ["partition a is not for their accounts"], "n": [3], "reason": [""],
+         "done": ["impossible"]}
+    )  # fmt: skip
+    runs = REPLAYED.runs.with_columns(jobs_impossible=pl.lit(3))
+    told = job_findings(with_frames(replace(REPLAYED, runs=runs), findings=found))[-1]
+    assert (told.lead, told.support) == ("3 jobs could never start.", "Partition a is not for their accounts (3).")
 
 
 def test_jobs_that_fit_nowhere_are_a_finding() -> None:
@@ -475,3 +505,43 @@ def test_a_power_cap_by_the_hour_is_a_line_in_steps() -> None:
     rows = [part["hconcat"] for part in spec_of(drawing.chart)["concat"]]
     marks = [part["layer"][-1]["mark"] for *_, part in rows]  # the last panel of a row is that of power
     assert all(mark["type"] == "line" and mark["interpolate"] == "step-after" for mark in marks)
+
+
+# --- sites ----------------------------------------------------------------------------------------------
+
+SITED = replace(
+    REPLAYED, runs=REPLAYED.runs.with_columns(pl.lit("site.toml").alias("system.site")), headline="median_wait_s"
+)
+
+
+def test_captions_of_sites_say_whose_powers_they_are() -> None:
+    caption = energy_by_scheduler(SITED).caption
+    assert "Energy used, by running jobs and by nodes without one" in caption
+    assert "Powers are those in the file of the site; where it gives none, those of rules" in caption
+    of_log = energy_by_scheduler(replace(REPLAYED, headline="median_wait_s")).caption
+    assert "rules that come with the package, not of the machine" in of_log
+
+
+def test_a_budget_that_some_have_is_said_to_be_theirs_alone() -> None:
+    traces = REPLAYED.frame("job_traces")
+    first = pl.when(pl.col("run") == traces["run"][0]).then(pl.lit(1e9)).alias("budget_cumulative_j")
+    some = used_over_time(with_frames(REPLAYED, job_traces=traces.with_columns(first))).caption
+    assert "budget of the days that have begun of Conservative alone; a line of these that meets it" in some
+    everyone = traces.with_columns(budget_cumulative_j=pl.lit(1e9))
+    all_of_them = used_over_time(with_frames(REPLAYED, job_traces=everyone)).caption
+    assert "budget of the days that have begun; a line that meets it ran out" in all_of_them
+
+
+def test_reports_of_sites_have_waits_by_partition() -> None:
+    jobs = SITED.frame("jobs").with_columns(
+        partition=pl.when(pl.col("job") % 4 == 0).then(pl.lit("gpu")).otherwise(pl.lit("batch"))
+    )
+    table = next(t for t in job_tables(with_frames(SITED, jobs=jobs)) if t.caption.startswith("Partitions"))
+    assert table.corner == "Partition"
+    assert [(name, cells[0].text) for name, cells in table.rows] == [("batch", "60"), ("gpu", "20")]
+    assert len(table.columns) == 3
+
+
+def test_gantt_charts_of_sites_do_not_call_the_nodes_alike() -> None:
+    assert "not on those of its nodes" in gantt(SITED).caption
+    assert "Those of a cluster are alike" in gantt(REPLAYED).caption

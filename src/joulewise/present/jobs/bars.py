@@ -83,9 +83,10 @@ def energy_by_scheduler(records: Records) -> Drawing:
     unit, size = energy_unit(_most(seen, ENERGY))
     measure = Measure(ENERGY, f"energy used ({unit})", None, math.inf, size, "budget_j", "budget")
     chart, note, marks = draw_compared(seen, layout, measure)
-    budget = " The dashed line is the budget, where all have the same." if seen.measures("budget_j") else ""
+    budget = " A dashed line is the budget, where all have the same." if seen.measures("budget_j") else ""
     caption = (
-        f"Energy that the jobs used, for each {_compared(seen)}{_by(seen, layout)}.{budget}{best} "
+        f"Energy used, by running jobs and by nodes without one, for each {_compared(seen)}{_by(seen, layout)}."
+        f"{budget}{best} "
         f"{whiskers(seen, marks, ENERGY)}{powers_said(seen)}{note}"
     )
     return Drawing(chart, caption)

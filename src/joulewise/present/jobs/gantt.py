@@ -14,7 +14,7 @@ import polars as pl
 from joulewise.present import theme
 from joulewise.present.formats import number
 from joulewise.present.jobs.keys import SCHEDULER
-from joulewise.present.jobs.view import CLUSTERS, JOBS, PIECES, job_view, kept, node_word
+from joulewise.present.jobs.view import CLUSTERS, JOBS, PIECES, is_sited, job_view, kept, node_word
 from joulewise.present.layout import AXIS_FORMAT, Drawing, Panel, all_panels, assemble, inline, sentence
 from joulewise.present.parts import Part, vconcat
 from joulewise.present.records import Records
@@ -58,6 +58,13 @@ class _Chart:
         return max(_LEAST_PX, round(_HEIGHT_PX * self.sizes[cluster] / sum(self.sizes.values())))
 
 
+_OF_CLUSTERS = "Those of a cluster are alike, so a job is drawn on the lowest that are free when it starts."
+_OF_SITES = (
+    "All those of the site are drawn as one row of lines, and a job on the lowest that are free when it starts, not on "
+    "those of its nodes; the table `places` has these."
+)
+
+
 def has_runs(records: Records) -> bool:
     """Whether the runs of some schedule were kept, and there are any."""
     jobs = records.frame(JOBS)
@@ -71,13 +78,14 @@ def gantt(records: Records) -> Drawing:
     keys = [*(key for key in seen.varying if key != SCHEDULER), SCHEDULER]
     shown = chosen(seen, all_panels(seen, runs, keys if seen.varying else []), _MOST_PANELS)
     window = lively([panel.rows for panel in shown], _LIMITS)
+    shown = [panel for panel in shown if not inside(panel.rows, window).is_empty()]
     sizes = _sizes(seen, shown)
     n_left, node = runs["run"].n_unique() - len(shown), node_word(seen)
     left = f" {sentence(count(n_left, 'further schedule'))} not shown." if n_left else ""
     caption = (
         f"Which {node}s ran jobs during {duration(window.end_s - window.start_s)} in which many arrived. Every "
-        f"rectangle is a job: the more {node}s it has, the higher; the longer it had waited, the darker. Those of a "
-        "cluster are alike, so a job is drawn on the lowest that are free when it starts. It may be in several pieces; "
+        f"rectangle is a job: the more {node}s it has, the higher; the longer it had waited, the darker. "
+        f"{_OF_SITES if is_sited(seen) else _OF_CLUSTERS} It may be in several pieces; "
         f"those too thin to be seen are left out. First kept trial.{best}{left}"
     )
     chart = _Chart(window, sizes, _WIDTHS_PX[len(shown) > 1])

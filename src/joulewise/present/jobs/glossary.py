@@ -5,8 +5,14 @@ from __future__ import annotations
 from joulewise.present.glossary import STATISTICS, paired_difference_of, trial_of
 
 GLOSSARY = {
-    "Job": "A program that needs a number of nodes of one cluster at the same time, until it ends.",
-    "Cluster": "Nodes that are all alike; a node is given to one job at a time.",
+    "Job": (
+        "A program that needs a number of nodes of one cluster at the same time, until it ends; on a site, processors, "
+        "memory and more of some nodes."
+    ),
+    "Cluster": (
+        "Nodes that are all alike; a node is given to one job at a time. All processors of a site are shown as one "
+        "cluster, though its nodes differ and several jobs share one."
+    ),
     "Scheduler": (
         "The rule that decides which job starts when on which cluster, with how many nodes and in which P-state, "
         "and what it commits to for jobs that must wait."

@@ -66,7 +66,7 @@ _FIGURES = (
         scheduler_differences,
     ),
     Figure(
-        "waits-by-scheduler", "Wait, slowdown and busy cores by scheduler",
+        "waits-by-scheduler", "Wait, slowdown and busy cores",
         (Need("waits of schedulers", lambda records: compares(records, WAIT, SLOWDOWN, BUSY)),), waits_by_scheduler,
     ),
     Figure("wait-distribution", "How long jobs wait", (Need("waits of jobs", has_waits),), wait_distribution),
@@ -80,7 +80,7 @@ _FIGURES = (
         "slowdown-by-user", "Slowdown by user",
         (Need("users", lambda records: has_several(records, USERS, "user")),), slowdown_by_user,
     ),
-    Figure("energy-by-scheduler", "Energy by scheduler", (_ENERGY,), energy_by_scheduler),
+    Figure("energy-by-scheduler", "Energy used", (_ENERGY,), energy_by_scheduler),
     Figure(
         "schedulers-against-energy", "Utility against energy",
         (_UTILITY, _ENERGY, Need("energies that differ", energies_differ)), schedulers_against_energy,

@@ -12,7 +12,7 @@ from joulewise.present.formats import MISSING, fixed, metric_value, number
 from joulewise.present.jobs.agreement import agreement_tables
 from joulewise.present.jobs.bars import BUSY, SLOWDOWN, WAIT
 from joulewise.present.jobs.keys import SCHEDULER
-from joulewise.present.jobs.view import FINDINGS, QUEUES, USERS, job_view, kept, node_word
+from joulewise.present.jobs.view import FINDINGS, JOBS, QUEUES, USERS, is_sited, job_view, kept, node_word
 from joulewise.present.layout import Panel, panels_of, sentence
 from joulewise.present.records import POSSIBLE, UTILITY, Records
 from joulewise.present.tables import WORDS, Cell, Table, cost_tables, measured_table, points_table
@@ -26,7 +26,9 @@ _OF_RULES = (POSSIBLE, UTILITY, "energy_j", "energy_per_job_j")
 """What logs do not tell, and rules may."""
 _CHANGING = (WAIT, "median_wait_s", "p95_wait_s", SLOWDOWN, BUSY)
 _MOST_ROWS = 25
+_PARTITION = "partition"
 _SUMMARIES = {
+    _PARTITION: ("Partitions", "also those outside the counted window; most jobs first", "jobs"),
     "queue": ("Queues", "most jobs first", "jobs"),
     "user": ("Users", "most time on {}s first", "node_s"),
 }
@@ -39,7 +41,7 @@ def job_tables(records: Records) -> list[Table]:
     seen, best = job_view(records)
     metrics = [metric for metric in _METRICS if seen.tells_utility or metric not in _OF_RULES]
     came_out = [*measured_table(seen, metrics, f"What came out.{best}".removesuffix(".")), *_changes(seen)]
-    summaries = [*_by(seen, "queue", QUEUES), *_by(seen, "user", USERS)]
+    summaries = [*_by_partition(seen), *_by(seen, "queue", QUEUES), *_by(seen, "user", USERS)]
     return [*came_out, *cost_tables(seen), *summaries, *agreement_tables(seen), *_log_tables(seen)]
 
 
@@ -73,7 +75,24 @@ def _log_tables(seen: Records) -> list[Table]:
 
 def _by(seen: Records, key: str, table: str) -> list[Table]:
     """Mean wait and bounded slowdown of the jobs of each queue or user, at the first setting."""
-    rows = kept(seen, table, [key, "jobs", "node_s", WAIT, SLOWDOWN])
+    return _summaries(seen, key, kept(seen, table, [key, "jobs", "node_s", WAIT, SLOWDOWN]))
+
+
+def _by_partition(seen: Records) -> list[Table]:
+    """The same of the jobs of each partition of a site, as their log names it."""
+    if not is_sited(seen):
+        return []
+    jobs = kept(seen, JOBS, [_PARTITION, "wait_s", "bounded_slowdown"])
+    if jobs.is_empty():
+        return []
+    keys = [name for name in jobs.columns if name not in ("job", "wait_s", "bounded_slowdown")]
+    had_nodes = jobs.drop_nulls([_PARTITION, "wait_s", "bounded_slowdown"])
+    means = (pl.col("wait_s").mean().alias(WAIT), pl.col("bounded_slowdown").mean().alias(SLOWDOWN))
+    rows = had_nodes.group_by(keys, maintain_order=True).agg(pl.len().alias("jobs"), *means)
+    return _summaries(seen, _PARTITION, rows)
+
+
+def _summaries(seen: Records, key: str, rows: pl.DataFrame) -> list[Table]:
     if rows.is_empty():
         return []
     panels, _ = panels_of(seen, rows.drop_nulls(key), [name for name in seen.varying if name != SCHEDULER])

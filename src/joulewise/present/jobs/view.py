@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from joulewise.present.jobs.keys import ADAPTS, COMMITMENT, FILTER, LENIENCY, LOAD, POLICY, SCHEDULER, THRESHOLD
-from joulewise.present.records import VARIANT, Records
+from joulewise.present.records import VARIANT, Key, Records
 from joulewise.present.views import first_kept, reshaped
 
 JOBS, JOB_TRACES, JOB_TYPES, USERS, QUEUES = "jobs", "job_traces", "job_types", "users", "queues"
@@ -16,8 +17,8 @@ CLUSTERS, PIECES, FINDINGS, LOGGED, WAITS = "clusters", "pieces", "findings", "l
 """The detail tables of parallel jobs."""
 
 JOB_COLUMNS = (
-    "job", "user", "fate", "cluster", "nodes", "ready_s", "start_s", "end_s", "wait_s", "bounded_slowdown", "true_s",
-    "planned_s", "requested_s",
+    "job", "user", "partition", "fate", "cluster", "nodes", "ready_s", "start_s", "end_s", "wait_s",
+    "bounded_slowdown", "true_s", "planned_s", "requested_s",
 )  # fmt: skip
 """What figures look at in tables of jobs, which may be long."""
 GREEDY = "greedy"
@@ -45,7 +46,8 @@ def by_scheduler(records: Records, *, folds: bool = False) -> Records:
         if runs.n_unique(both) == runs.n_unique(named):
             names = runs[VARIANT].unique(maintain_order=True).drop_nulls().to_list()
             runs = runs.with_columns(pl.col(VARIANT).cast(pl.Enum(names)).alias(SCHEDULER))
-            return reshaped(records, runs, [SCHEDULER, *swept])
+            words = {**records.keys, SCHEDULER: Key("variant", stands_alone=True)}
+            return reshaped(replace(records, keys=words), runs, [SCHEDULER, *swept])
         if runs.n_unique(both) > runs.n_unique(keys):
             keys.append(_telling(runs, keys, both))
     if FILTER in kinds and (folds or runs.n_unique([SCHEDULER, FILTER]) == runs[SCHEDULER].n_unique()):
@@ -114,10 +116,18 @@ def node_word(records: Records) -> str:
     return "processor" if is_core else "node"
 
 
+def is_sited(records: Records) -> bool:
+    """Whether some of the runs are on a site that a file describes."""
+    return "system.site" in records.runs.columns and records.runs["system.site"].count() > 0
+
+
 def powers_said(records: Records) -> str:
-    """What a caption says of powers that the study does not give: those of logs without rules come with the package."""
-    said = " Powers are those of rules that come with the package, not of the machine: the study gives none."
-    return "" if records.tells_utility else said
+    """What a caption says of powers that no rules of the study give: those of sites, or rules of the package."""
+    if records.tells_utility:
+        return ""
+    of_site = " Powers are those in the file of the site; where it gives none, those of rules that come with the"
+    of_rules = " Powers are those of rules that come with the package, not of the machine: the study gives none."
+    return f"{of_site} package." if is_sited(records) else of_rules
 
 
 def _schedulers(records: Records) -> pl.Series:

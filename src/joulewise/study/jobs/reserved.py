@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def reservations_outside(scene: Scene) -> Iterator[Problem]:
-    """Reservations that change nothing, as no job of the log is there at their time."""
+    """Reservations that change nothing, as they are over, or little, as no job of the log comes after their begin."""
     from joulewise.worlds.jobs.sites.ground import few
     from joulewise.worlds.jobs.sites.reservations import OF_BEFORE
 
@@ -28,4 +28,4 @@ def reservations_outside(scene: Scene) -> Iterator[Problem]:
     if late:
         when = ", ".join(filter(None, ("the last job of the log", scene.clock.told(last_s))))
         found = f"found reservations that begin after {when} ({few(late)})"
-        yield Problem("system.site", found, "they change little or nothing")
+        yield Problem("system.site", found, "they change only what jobs that still wait or run then find")

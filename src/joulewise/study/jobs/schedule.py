@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from joulewise.errors import InputError, JoulewiseError, Problem, raise_if_any
 from joulewise.study.jobs import tables as job_tables
+from joulewise.study.jobs.budgets import budgets_too_small
 from joulewise.study.jobs.columns import JOB_COLUMNS
 from joulewise.study.jobs.fitting import USES
 from joulewise.study.jobs.reserved import reservations_outside
@@ -27,6 +28,7 @@ from joulewise.study.jobs.sources import (
     job_policy_of,
 )
 from joulewise.study.jobs.template import JOBS_TEMPLATE
+from joulewise.study.jobs.unmet import jobs_outside_window, licences_not_counted, names_without_jobs
 from joulewise.study.jobs.warnings import (
     conditions_never_met,
     jobs_that_never_start,
@@ -74,7 +76,8 @@ _HELD_BYTES = 1_000
 _JUDGE_S = 2e-5
 """What it takes to judge a job."""
 _INTERVAL_S = 60.0
-_LOG, _CAPS = "workload.trace", "supply.power_cap_by_hour"
+_LOG, _CAPS, _WAITING = "workload.trace", "supply.power_cap_by_hour", "jobs_waiting"
+_LIMITS = (_CAPS, "supply.power_cap_w", "supply.budget_j", "supply.budget_total_j")
 _RULES, _SITE = "workload.rules", "system.site"
 _OF_LOGS = (
     "A log tells nothing of utility, so it is shown only where the study gives rules for it. Powers that are not "
@@ -86,6 +89,7 @@ _NO_RULES = (
     "with the package (`joulewise list rules`), not by those of the machine."
 )
 _OF_RULES, _OF_WAITS = ("possible_percent", "utility_percent", "energy_j"), ("median_wait_s", "p95_wait_s")
+_SHUT_OUT = "can never start on the site, for want of room or by a limit: `joulewise check` says which"
 _TABLES = (_CAPS, "supply.tariff", "system.outages")
 
 
@@ -149,6 +153,10 @@ class JobsKind(Kind):
                 yield from resamples_of_log(scene, asked.trials)
                 yield from times_of_tables(parts, scene, draw)
                 yield from reservations_outside(scene)
+                yield from names_without_jobs(parts, scene, draw)
+                yield from licences_not_counted(scene)
+                yield from jobs_outside_window(scene)
+                yield from budgets_too_small(scene)
 
     def draws(self, decision: Part, folder: Path) -> bool:
         """Whether the policy draws clusters, or may draw what it likes."""
@@ -236,19 +244,29 @@ class JobsKind(Kind):
                     "Tables with dates are held against the clock of the log. Hours and seconds without dates count "
                     "from the first submission."
                 )
+        sited = runs.drop_nulls(_SITE) if _SITE in runs.columns else runs.clear()
         if most := _most(runs, "jobs_impossible"):
             fit, start = noun(most, "fits", "fit"), noun(most, "starts", "start")
-            yield f"Up to {count(most, 'job')} of a run {fit} on no cluster, and never {start}."
-        sited = runs.drop_nulls(_SITE) if _SITE in runs.columns else runs.clear()
+            why = f"{fit} on no cluster, and never {start}" if sited.is_empty() else _SHUT_OUT
+            yield f"Up to {count(most, 'job')} of a run {why}."
         if most := _most(sited, "jobs_dropped"):
             had = noun(most, "was", "were")
             yield f"Up to {count(most, 'job')} of a run {had} refused: a limit on jobs that wait or run was reached."
-        capped = runs.drop_nulls(_CAPS) if _CAPS in runs.columns else runs.clear()
-        if most := _most(capped, "jobs_waiting"):
-            yield (
-                f"Up to {count(most, 'job')} of a run had not started when the counted window ended; `joulewise check` "
-                "tells which of them no hours of the power cap allow."
-            )
+        if is_log:
+            yield from _never_started(runs)
+
+
+def _never_started(runs: pl.DataFrame) -> Iterator[str]:
+    """How many jobs of the runs of a log had no nodes in the end, which are in no mean wait."""
+    most = _most(runs, _WAITING)
+    if not most:
+        return
+    least = int(cast("int", runs[_WAITING].min()))
+    why = [key for key in _LIMITS if key in runs.columns and runs[key].drop_nulls().len()]
+    check = "; `joulewise check` tells of those that a limit of power or energy does not allow" if why else ""
+    yield f"Up to {count(most, 'job')} of a run had not started at its end, and no mean of waits has them{check}."
+    if most > least:
+        yield f"With others it was {least:,}: where that differs, a shorter mean wait may be that of fewer jobs."
 
 
 def _is_worth_told(workloads: Iterable[Part]) -> bool:

@@ -268,13 +268,16 @@ def _outages_of_logs(parts: WorldParts, scene: Scene, draw: Draw, first: str) ->
         yield Problem(where, found, f"{noun(n, 'it counts', 'they count')} from the first job{first}", _DATED)
         return
     last_s = float(scene.world.jobs.work.arrival_s[-1])
-    for outside, what in (
-        (times.end_s <= 0, f"over when the simulation begins, {scene.clock.told(0.0)}"),
-        (times.start_s > last_s, f"later than the last job, submitted {scene.clock.told(last_s)}"),
+    for outside, what, so in (
+        (times.end_s <= 0, f"over when the simulation begins, {scene.clock.told(0.0)}", "nothing"),
+        (times.start_s > last_s, f"later than the last job, submitted {scene.clock.told(last_s)}", _STILL_THERE),
     ):
         if n_outside := int(outside.sum()):
             found = f"found {n_outside:,} of {count(n, 'outage')} {noun(n_outside, 'that is', 'that are')} {what}"
-            yield Problem(where, found, noun(n_outside, "it changes nothing", "they change nothing"))
+            yield Problem(where, found, f"{noun(n_outside, 'it changes', 'they change')} {so}")
+
+
+_STILL_THERE = "only what jobs that still wait or run then find"
 
 
 def _too_large(world: JobWorld, jobs: Counts, first: _Asked) -> Problem:

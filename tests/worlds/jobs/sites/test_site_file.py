@@ -95,12 +95,18 @@ def test_sites_that_are_written_are_read_again(
             default_time_s=None,
             billing={},
             open=each.open if each.state == "up" and each.closed != "up" else (),
+            closed=each.closed if each.state == "up" and each.closed != "up" and each.open else "down",
         )
         for number, each in enumerate(partitions)
     ]
     slurm = {name: data.draw(VALUES[SETTINGS[name].kind]) for name in settings}
     site = SiteTables(name="a", nodes=tuple(nodes), partitions=tuple(kept), slurm=slurm)
     assert parse_site(site_text(site, ["said"], {("nodes", nodes[0].name): "n[1-2]"}), "site.toml") == site
+
+
+def test_a_state_for_hours_of_a_partition_that_has_none_is_refused() -> None:
+    with pytest.raises(InputError, match="closed: found 'drain', and no hours; is the state at hours"):
+        parse_site(SITE.replace("default = true", 'default = true\nclosed = "drain"'), "site.toml")
 
 
 def test_a_site_of_all_sections(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def site_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]:
             f"found {scheduler.overrun!r}, and jobs that run longer than planned",
             "plans are not raised here",
         )
-        advice = 'use overrun = "raise" or "unaware", or planned = "requested" with overrun = "kill"'
+        advice = 'use overrun = "raise", or planned = "requested" with overrun = "kill"'
         yield Problem("scheduler.overrun", found, allowed, advice)
     yield from share_misfits(world, scheduler)
     yield from _pass_misfits(scheduler)

@@ -29,6 +29,8 @@ Place: TypeAlias = Callable[[Any, str], str]
 """Where a key of a table stands; of a table as a whole where the key is ""."""
 
 _OF_ALL = (CORES, NODES, GPUS, MEMORY_MIB, "memory")
+_CLOSED = "down"
+"""What partitions are at hours at which they are not open, where nothing else is said."""
 _AMOUNTS = ("max", "max_per_user", "max_per_account", "max_per_job")
 
 
@@ -139,6 +141,9 @@ def _of_partition(partition: Partition, n_nodes: Mapping[str, int], place: Place
         key, allowed = ("closed", "must be another state") if partition.closed == "up" else ("state", 'must be "up"')
         found = f"found {getattr(partition, key)!r}, and hours at which it is open"
         yield Problem(place(partition, key), found, allowed, "or leave open out")
+    if not partition.open and partition.closed != _CLOSED:
+        found, allowed = f"found {partition.closed!r}, and no hours", "is the state at hours at which it is not open"
+        yield Problem(place(partition, "closed"), found, allowed, "give open, or leave it out")
     there = sum(n_nodes.get(name, 0) for name in partition.nodes)
     if partition.min_nodes > there and all(name in n_nodes for name in partition.nodes):
         found, allowed = (

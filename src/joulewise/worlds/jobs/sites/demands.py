@@ -28,6 +28,8 @@ _NUMBERED = re.compile(r"(.+)=([0-9]+(?:\.[0-9]+)?)")
 _KIB = 1024
 NEVER_STARTED = "impossible"
 """What becomes of jobs that the site would never start."""
+ABSENT_LICENCES = "absent licences"
+"""The key of the finding on licences that a site lacks."""
 _DIGITS = 6
 """Of amounts that are rounded up, so that the rounding of their computation does not count."""
 
@@ -312,7 +314,7 @@ def _note_oddities(site: Site, kinds: list[Asked], of_job: pl.Series, findings: 
     odd = (
         ("odd features", is_odd, "jobs that ask for features in another way than a&b or a|b", "replayed on any nodes"),
         (
-            "absent licences",
+            ABSENT_LICENCES,
             [bool(row) for row in absent],
             f"jobs with licences that the site does not have ({names})",
             "replayed as if there were enough",
