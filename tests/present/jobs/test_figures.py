@@ -37,6 +37,7 @@ from joulewise.present.page import all_figures, drawable
 from joulewise.present.records import VARIANT, Records
 from joulewise.present.report import render_report
 from joulewise.present.windows import Limits, lively
+from joulewise.study.answers import statistics
 from tests.strategies.made import with_frames
 from tests.strategies.made_jobs import BUDGET_J, FIG_7, FIG_9, MAPPED, NODES, TITLES, TRACE, job_records
 from tests.strategies.vega import is_vega_lite
@@ -545,3 +546,23 @@ def test_reports_of_sites_have_waits_by_partition() -> None:
 def test_gantt_charts_of_sites_do_not_call_the_nodes_alike() -> None:
     assert "not on those of its nodes" in gantt(SITED).caption
     assert "Those of a cluster are alike" in gantt(REPLAYED).caption
+
+
+def test_reports_of_logs_without_rules_have_no_tables_of_utility() -> None:
+    made = job_records(n_trials=3, details=False)
+    found = statistics.differences(made.runs, made.study.axes, ["possible_percent"], POLICY, made.error)
+    earning = replace(made, differences=found)
+    assert "Paired differences" in render_report(earning)
+    assert "Paired differences" not in render_report(replace(earning, headline="median_wait_s"))
+
+
+def test_variants_are_called_so() -> None:
+    points = tuple({VARIANT: name, POLICY: "easy"} for name in ("as it is", "one rack more"))
+    records = job_records(points, details=False)
+    assert "for each variant" in waits_by_scheduler(records).caption
+    assert "for each scheduler" in waits_by_scheduler(REPLAYED).caption
+
+
+def test_waits_of_which_all_are_zero_have_an_axis_in_whole_units() -> None:
+    zero = replace(REPLAYED, runs=REPLAYED.runs.with_columns(mean_wait_s=pl.lit(0.0)))
+    assert "1e-1" not in str(spec_of(waits_by_scheduler(zero).chart))

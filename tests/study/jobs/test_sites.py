@@ -138,8 +138,8 @@ def test_a_log_is_replayed_on_shared_nodes_and_what_is_stored_holds(sited: Path)
 def test_jobs_that_never_start_are_told_with_the_reason_before_anything_is_run(sited: Path) -> None:
     study = parse_study(STUDY, "study.toml", sited, check_inputs=True)
     assert [str(warning) for warning in study.warnings] == [
-        "log.txt: 1 of 10 jobs fits nowhere on the site; the first is job 10; partition batch has a shorter time limit "
-        "than they ask for (1); such jobs never start"
+        "log.txt: 1 of 10 jobs can never start on the site; the first is job 10; partition batch has a shorter time "
+        "limit than they ask for (1); such jobs never start"
     ]
 
 

@@ -372,7 +372,7 @@ WARNED: dict[str, tuple[str, Change, str]] = {
     "outages out of the log": (
         LOGGED, after('[system]\noutages = "dated.csv"'),
         "study.toml: system.outages: found 1 of 3 outages that is later than the last job, submitted "
-        "1970-01-01T00:17:30 UTC; it changes nothing",
+        "1970-01-01T00:17:30 UTC; it changes only what jobs that still wait or run then find",
     ),
 }  # fmt: skip
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from joulewise.study import parse_study
+from joulewise.study.kinds.systems import all_kinds
 
 SITE = """name = "oak"
 [[nodes]]
@@ -88,3 +90,14 @@ def test_a_budget_that_is_too_small_for_all_jobs_is_told(tmp_path: Path) -> None
     needed = (2 * 3600 + 50 * 60 * 10) / 1000
     assert "supply.budget: found 20 kJ for each of 1 day; with idle nodes, the jobs that come in the counted" in found
     assert f"use {needed:g} kJ or more; some may never start" in found
+
+
+def test_jobs_of_a_log_that_never_started_are_told_after_its_runs() -> None:
+    runs = pl.DataFrame(
+        {"workload.trace": ["log.txt"] * 2, "workload.rules": [None] * 2, "system.site": ["site.toml"] * 2,
+         "supply.budget_j": [None, 1e6], "jobs_waiting": [0, 12], "jobs_impossible": [3, 3]}
+    )  # fmt: skip
+    told = list(all_kinds()["jobs"].sentences(runs, ()))
+    assert "Up to 3 jobs of a run can never start on the site, for want of room or by a limit: `joulewise" in told[1]
+    assert told[2].startswith("Up to 12 jobs of a run had not started at its end, and no mean of waits has them;")
+    assert told[3].startswith("With others it was 0: where that differs")

@@ -45,7 +45,7 @@ _SAME_PERCENT = 1e-6
 _CANCELLED = "jobs_cancelled"
 _OF_JOBS = {
     "cancelled": ("cancelled for other jobs", theme.PALETTE[4]),
-    "impossible": ("fit nowhere", theme.PALETTE[3]),
+    "impossible": ("can never start", theme.PALETTE[3]),
 }
 _FATES = {**FATES, **_OF_JOBS}
 _ROW_PX, _WIDTH_PX = 22, 420

@@ -113,7 +113,7 @@ def _common_waits(seen: Records, panels: Sequence[Panel]) -> list[Finding]:
 def _common_wait(seen: Records, name: str, panels: Sequence[Panel], n_settings: int) -> Finding:
     least = sorted(map(_least, panels), key=lambda row: float(row["mean"]))
     span = " to ".join(dict.fromkeys(metric_text(WAIT, row) for row in (least[0], least[-1])))
-    who = f"with {name}, jobs waited least" if name else "jobs waited"  # as long with several, if not with one alone
+    who = f"with {name}, jobs waited least" if name else "jobs waited"
     where = all_of(n_settings, "settings") if len(panels) == n_settings else f"{len(panels)} of {n_settings} settings"
     listed = "" if len(panels) == n_settings else "; ".join(panel.title for panel in panels[:MAX_FINDINGS]) + "."
     tied = tied_at([_tied(seen, panel) for panel in panels]) if name else ""

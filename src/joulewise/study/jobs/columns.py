@@ -98,8 +98,10 @@ JOB_COLUMNS = (
         heading="jobs left waiting",
     ),
     metric(
-        "jobs_impossible", "jobs", "jobs that arrived in it and fit on no cluster allowed to them",
-        heading="jobs that fit nowhere",
+        "jobs_impossible", "jobs",
+        "jobs that arrived in it and can never start: they fit on no cluster allowed to them, or a site does not take "
+        "them for their time limit or for whose they are",
+        heading="jobs that can never start",
     ),
     metric("runs_preempted", "runs", "stretches of running in it that ended because another job took the nodes"),
     metric(

@@ -291,12 +291,12 @@ def _too_large(world: JobWorld, jobs: Counts, first: _Asked) -> Problem:
 
 
 def _misfits(scene: Scene, jobs: Counts, first: _Asked) -> Problem:
-    """Jobs for which there is no room on a site, with all reasons."""
+    """Jobs for which there is no room on a site, or that a limit shuts out, with all reasons."""
     from joulewise.worlds.jobs.sites.demands import NEVER_STARTED
 
     findings = () if scene.trace is None else scene.trace.findings
     reasons = [f"{found.key} ({found.n:,})" for found in findings if found.done == NEVER_STARTED]
-    said = f"{_so_many(jobs, scene.world)} {noun(jobs.size, 'fits', 'fit')} nowhere on the site"
+    said = f"{_so_many(jobs, scene.world)} can never start on the site"
     return Problem(first.source, f"{said}; the first is {first.place}", "; ".join(reasons), _NEVER)
 
 
