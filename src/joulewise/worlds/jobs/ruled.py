@@ -18,6 +18,9 @@ from joulewise.worlds.utility_tables import KINDS
 
 _PUBLISHED = UtilityParameters()
 
+OF_JOBS = "job_id"
+"""The condition of a rule that is for jobs by their names, which no file of rules can have."""
+
 
 class Worth(NamedTuple):
     """What each job is worth, as columns of a workload."""
@@ -115,7 +118,7 @@ def _holds(jobs: TraceJobs, rule: Rule) -> Bools:
     """For which jobs a rule holds, clusters aside."""
     holds = np.ones(jobs.cores.size, np.bool_)
     for key, value in rule.conditions.items():
-        if key in ("user", "group", "queue", "partition"):
+        if key in ("user", "group", "queue", "partition", OF_JOBS):
             holds &= jobs.log[key].is_in(list(value)).fill_null(False).to_numpy()
         elif key != "cluster":
             least, most = value
