@@ -13,7 +13,7 @@ from joulewise.cli import main
 from joulewise.errors import InputError
 from joulewise.model.jobs import JobWorld
 from joulewise.simulate.jobs.run import simulate_jobs
-from joulewise.slurm.calls import Patience
+from joulewise.slurm.calls import Patience, ask
 from joulewise.slurm.live import live_world
 from joulewise.slurm.plan import Plan, plan_of
 from joulewise.slurm.policy import SlurmPolicy, parse_policy
@@ -125,7 +125,7 @@ def test_drained_nodes_get_nothing() -> None:
     slurm.pass_time(1)
     assert released(planned(slurm)) == {key: ("n2",)}
     slurm.nodes["n2"].is_drained = True
-    assert why(planned(slurm)) == {key: "no room within 7.00 d"}
+    assert why(planned(slurm)) == {key: "no room within 7 d"}
 
 
 def test_what_is_not_ours_is_left_alone() -> None:
@@ -283,7 +283,7 @@ def test_days_of_the_budget_begin_where_the_policy_says() -> None:
     assert plain.opening.at_s % 86_400 == 3_601
     later = world_of(slurm, '[supply]\nbegins_at = "2030-01-01T06:00+05:00"\n')
     assert later.opening is not None
-    assert later.opening.at_s % 86_400 == 2 * 3_600 + 3_601 - 3_600 - 3_600 + 0 or later.opening.at_s >= 0
+    assert later.opening.at_s % 86_400 == 1
 
 
 # --- the command --------------------------------------------------------------------------------------------
@@ -291,7 +291,9 @@ def test_days_of_the_budget_begin_where_the_policy_says() -> None:
 
 def call(monkeypatch: pytest.MonkeyPatch, slurm: FakeSlurm, *words: str) -> int:
     monkeypatch.setattr("joulewise.slurm.calls.Commands", lambda: slurm)
-    monkeypatch.setattr("time.sleep", lambda _: None)
+    monkeypatch.setattr(
+        "joulewise.slurm.snapshot.ask", lambda caller, words, patience, _: ask(caller, words, patience, lambda _: None)
+    )
     try:
         main(["slurm", *words])
     except SystemExit as ended:
@@ -309,7 +311,7 @@ def test_the_command_tells_people_and_programs(
     assert call(monkeypatch, slurm, "plan", str(file)) == 0
     said = capsys.readouterr().out
     assert "1 job would be released" in said
-    assert "power: the cap leaves less than it draws" in said
+    assert "power: the cap" in said
     assert "power cap" in said
     assert call(monkeypatch, slurm, "plan", str(file), "--json") == 0
     told = json.loads(capsys.readouterr().out)

@@ -110,7 +110,7 @@ users = ["root"]
 
 
 def test_a_policy_that_would_hold_every_job_for_ever_is_refused() -> None:
-    held = f"""{LEAST.replace("max-util", "max-upe")}
+    held = f"""{LEAST}dropping_threshold = 0.1
 [[rule]]
 name = "nothing"
 max_utility = 0
@@ -122,7 +122,7 @@ longest = 0
     assert "rule 'nothing'" in told
     assert "for ever" in told
     assert parse_policy(held.replace("longest = 0", "longest = 9"), "policy.toml").rules[0].name == "nothing"
-    assert parse_policy(held.replace("max-upe", "fcfs"), "policy.toml").rules[0].name == "nothing"
+    assert parse_policy(held.replace("dropping_threshold = 0.1", ""), "policy.toml").rules[0].name == "nothing"
 
 
 @pytest.mark.parametrize("text", ["slurm = 3", "power = [1]", "rule = 2", "[[slurm]]", "[scheduler", "\x00"])

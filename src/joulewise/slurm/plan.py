@@ -125,23 +125,23 @@ class _Decided:
             )
         )  # fmt: skip
         self.draws_w = self._draws()
-        self.planned_s = self._of_options(world.types.planned_s)
+        self.planned_s = self._of_options(world.types.planned_s, 0.0)
         self.worth = world.jobs.work.utility(np.arange(world.n_jobs), self.now_s + self.planned_s)
         self.has_room = self._rooms()
 
     # --- facts ----------------------------------------------------------------------------------------------
 
-    def _of_options(self, values: Floats) -> Floats:
-        """A value of each job's option; infinite for a job that has none."""
+    def _of_options(self, values: Floats, otherwise: float) -> Floats:
+        """A value of each job's option, another one for a job that has none."""
         types = self.world.types
         has_option = np.diff(types.first) > 0
-        found = np.full(self.world.n_jobs, math.inf)
+        found = np.full(self.world.n_jobs, otherwise)
         found[has_option] = values[types.first[:-1][has_option]]
         return found
 
     def _draws(self) -> Floats:
         """What each job draws at the meter: by its nodes where it has some, else at least; NaN where nobody knows."""
-        least_w = self._of_options(self.world.types.power_w)
+        least_w = self._of_options(self.world.types.power_w, math.inf)
         if self.site.power is not None:
             by_piece = pieces_w(self.site, self.demands)[self.demands.of_job[self.place_job], self.group]
             drawn_w = np.bincount(self.place_job, by_piece * self.pieces, self.world.n_jobs)
