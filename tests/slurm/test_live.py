@@ -98,8 +98,10 @@ def test_the_plan_is_what_the_simulator_decides() -> None:
     outcome = simulate_jobs(live.world, policy().scheduler)
     at_s = live.world.opening.at_s  # type: ignore[union-attr]
     expected = {live.jobs[i].key for i in live.waits if outcome.allocation.start_s[i] == at_s}
-    assert set(released(planned(slurm))) == expected
+    plan = planned(slurm)
+    assert set(released(plan)) == expected
     assert expected
+    assert all(row.starts_at_s is None or row.starts_at_s > slurm.now_s for row in plan.waiting)
 
 
 def test_a_site_that_works_already_goes_on_as_if_it_had_been_planned_from_the_beginning() -> None:
@@ -212,6 +214,24 @@ def test_a_budget_keeps_jobs_waiting_for_the_next_day() -> None:
     assert plan.waiting[0].starts_at_s // 86_400 == 20_001
     left_j = 52.5e6 - 200e3 - 600 * 3_610
     assert plan.totals.budget_left_j == pytest.approx(left_j)
+
+
+@pytest.mark.parametrize("name", ["fcfs", "easy", "max-upe", "prices"])
+def test_what_is_decided_now_does_not_depend_on_how_far_is_looked_ahead(name: str) -> None:
+    slurm = fake()
+    slurm.now_s = 20_000 * 86_400.0 + 80_000
+    for at in range(40):
+        hold(slurm, ("cpu", "gpu")[at % 2], cores=1 + at % 4, limit_s=1800 * (1 + at % 7))
+    slurm.pass_time(10)
+    more = f'[supply]\nbudget = "53 MJ"\npower_cap = "760 W"\n{POWERS}'
+    live = live_world(look(slurm), policy(more, MANAGED.replace("max-util", name)))
+    assert live.world is not None
+    world, at_s = live.world, live.world.opening.at_s  # type: ignore[union-attr]
+    scheduler = policy(more, MANAGED.replace("max-util", name)).scheduler
+    far = replace(world, jobs=replace(world.jobs, work=replace(world.jobs.work, end_s=at_s + 7 * 86_400)))
+    near_s, far_s = (simulate_jobs(each, scheduler).allocation.start_s for each in (world, far))
+    assert (near_s == at_s).tolist() == (far_s == at_s).tolist()
+    assert (near_s == at_s).any()
 
 
 @pytest.mark.parametrize(

@@ -101,10 +101,9 @@ def _of(row: Any) -> dict[str, Any]:
 def _releases(plan: Plan) -> list[dict[str, Any]]:
     from joulewise.units import energy, power
     from joulewise.worlds.clock import told
-    from joulewise.worlds.jobs.sites.hostlists import compacted
 
     return [
-        {**_of(row), "partition": row.partition, "nodes": compacted(row.nodes), "worth": f"{row.worth:.3g}",
+        {**_of(row), "partition": row.partition, "nodes": row.on, "worth": f"{row.worth:.3g}",
          "power": None if row.power_w is None else power(row.power_w),
          "energy": None if row.energy_j is None else energy(row.energy_j),
          "ends by": told(row.ends_at_s, is_local=False)}

@@ -329,7 +329,7 @@ def _world(
     site = replace(trace.site, kept=kept, tells_apart=True)
     raise_if_any(_holds_all(site, supply, policy))
     jobs = trace.jobs.later((rows[0].job.submit_at_s or 0.0) - clock.zero_s)
-    work = replace(jobs.work, start_s=0.0, end_s=now_s + policy.managed.looks_ahead_s)
+    work = replace(jobs.work, start_s=0.0, end_s=now_s)
     since_s: Floats = np.array([math.nan if row.since_s is None else row.since_s - clock.zero_s for row in rows])
     system, opening = trace.system, Opening(now_s, since_s, places, used_j)
     return JobWorld(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,11 @@ class Release(NamedTuple):
     power_w: float | None
     energy_j: float | None
     ends_at_s: float
+
+    @property
+    def on(self) -> str:
+        """Its nodes in Slurm's short way."""
+        return compacted(self.nodes)
 
 
 class Waiting(NamedTuple):
@@ -81,6 +87,8 @@ class Plan(NamedTuple):
 
 
 _NOTHING = Totals(None, None, None, None, None)
+_MOST_AHEAD, _MOST_IN_ORDER = 500, 20_000
+"""For so many waiting jobs is looked ahead: policies with objectives compare all of them at each event to come."""
 
 
 def plan_of(snapshot: Snapshot, policy: SlurmPolicy, used_j: float = 0.0) -> Plan:
@@ -93,21 +101,36 @@ def plan_of(snapshot: Snapshot, policy: SlurmPolicy, used_j: float = 0.0) -> Pla
     protected = [Left(job.key, job.user, "protected") for job in live.sorted.protected]
     left = [Left(key, by_key[key].user, why) for key, why in live.sorted.left.items()]
     releases, waiting, totals = list[Release](), list[Waiting](), _NOTHING
+    notes = [] if snapshot.version.problem is None else [str(snapshot.version.problem)]
     if live.world is not None:
-        decided = _Decided(live, live.world, simulate_jobs(live.world, policy.scheduler), policy)
+        most = _MOST_IN_ORDER if policy.scheduler.policy.objective is None else _MOST_AHEAD
+        outcome, ahead = simulate_jobs(live.world, policy.scheduler), None
+        if len(live.waits) <= most:
+            ahead = _planned_starts(live.world, policy)
+        else:
+            notes.append(f"When jobs will start is not looked for: more than {most:,} wait.")
+        decided = _Decided(live, live.world, outcome, policy, ahead)
         releases, waiting, totals = decided.releases(), decided.waiting(), decided.totals()
         left += decided.left()
-    told = snapshot.version.problem
     return Plan(
         live.at_s, policy.scheduler.policy.name, releases, waiting, protected, left, live.refused,
-        dict(live.sorted.aside), totals, [] if told is None else [str(told)],
+        dict(live.sorted.aside), totals, notes,
     )  # fmt: skip
+
+
+def _planned_starts(world: JobWorld, policy: SlurmPolicy) -> Floats:
+    """When jobs start if nothing unforeseen comes: NaN for those that do not as far as is looked ahead."""
+    assert world.opening is not None
+    work = replace(world.jobs.work, end_s=world.opening.at_s + policy.managed.looks_ahead_s)
+    return simulate_jobs(replace(world, jobs=replace(world.jobs, work=work)), policy.scheduler).allocation.start_s
 
 
 class _Decided:
     """A decision with the facts around it: what is free, drawn and left once the releases are done."""
 
-    def __init__(self, live: Live, world: JobWorld, outcome: JobOutcome, policy: SlurmPolicy) -> None:
+    def __init__(
+        self, live: Live, world: JobWorld, outcome: JobOutcome, policy: SlurmPolicy, ahead_s: Floats | None
+    ) -> None:
         assert world.site is not None
         assert world.jobs.demands is not None
         assert world.opening is not None
@@ -115,8 +138,9 @@ class _Decided:
         self.site, self.demands, self.opening = world.site, world.jobs.demands, world.opening
         allocation = outcome.allocation
         assert allocation.places is not None
-        self.start_s, self.fate, self.now_s = allocation.start_s, allocation.fate, self.opening.at_s
-        self.has_nodes = self.start_s <= self.now_s
+        self.fate, self.now_s, self.has_ahead = allocation.fate, self.opening.at_s, ahead_s is not None
+        self.has_nodes = allocation.start_s <= self.now_s
+        self.start_s = allocation.start_s if ahead_s is None else ahead_s
         mine = self.has_nodes[allocation.places.job]
         self.place_job, self.group, self.node, self.pieces = (
             column[mine]
@@ -223,20 +247,20 @@ class _Decided:
             (self.fate[i] == Fate.DROPPED, "not worth it any more"),
             (self._lacks_licences(i), "licences are in use"),
             (self._is_at_limit(i), "a limit on what its holders may have"),
-            (not self.has_room[self.demands.of_job[i]], f"no room {self._until(i)}"),
+            (not self.has_room[self.demands.of_job[i]], f"no room{self._until(i)}"),
             (self._is_above_cap(i), "power: the cap leaves less than it draws"),
             (self._lacks_energy(i), "energy: the budget of this day leaves less than it needs"),
-            (math.isfinite(self.start_s[i]), "behind others"),
+            (math.isfinite(self.start_s[i]), f"behind others{self._until(i)}"),
             (self.policy.scheduler.policy.declines, "not worth its energy now"),
         )
-        return next((why for is_so, why in facts if is_so), f"behind others {self._until(i)}")
+        return next((why for is_so, why in facts if is_so), f"behind others{self._until(i)}")
 
     def _until(self, i: int) -> str:
         """Until when a job is planned to wait."""
         start_s = float(self.start_s[i])
         if math.isfinite(start_s):
-            return f"for {duration(start_s - self.now_s)}"
-        return f"within {duration(self.policy.managed.looks_ahead_s)}"
+            return f" for {duration(start_s - self.now_s)}"
+        return f" within {duration(self.policy.managed.looks_ahead_s)}" if self.has_ahead else ""
 
     def _lacks_licences(self, i: int) -> bool:
         need, used = self.demands.licences, self.demands.licences[self.demands.of_job[self.has_nodes]].sum(axis=0)

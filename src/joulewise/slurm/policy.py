@@ -39,7 +39,7 @@ class ManagedParameters:
     )
     patience_s: Annotated[float, Field(gt=0)] = explained(Patience.limit_s, "how long an answer of Slurm may take")
     looks_ahead_s: Annotated[float, Field(gt=0, le=366 * _DAY_S)] = explained(
-        7 * _DAY_S, "how far ahead jobs are planned; what a job earns later is not looked at"
+        7 * _DAY_S, "how far ahead is looked for when waiting jobs will start"
     )
 
 
