@@ -275,7 +275,8 @@ def test_nothing_to_decide_is_a_plan_too() -> None:
     slurm = fake()
     slurm.submit("cpu")
     plan = planned(slurm)
-    assert plan.releases == plan.waiting == []
+    assert not plan.releases
+    assert not plan.waiting
 
 
 def test_other_versions_are_planned_and_it_is_told_which_are_tested() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -67,6 +69,12 @@ users = ["root"]
     assert policy.powers[0].names == ["n1", "n2", "n3", "n4"]
     assert policy.rules[0].name == "urgent"
     assert dict(policy.comments.most_by_qos) == {"urgent": 20}
+
+
+def test_the_policies_of_the_documentation_are_valid() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "slurm.md").read_text("utf-8")
+    blocks = [dedent(block) for block in re.findall(r"```toml\n(.*?)```", page, re.DOTALL)]
+    assert [parse_policy(block, "policy.toml").is_limited for block in blocks] == [False, True]
 
 
 def test_all_mistakes_are_told_at_once() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from joulewise.slurm.live import Live, live_world
 from joulewise.slurm.policy import SlurmPolicy
 from joulewise.slurm.snapshot import Snapshot
 from joulewise.units import duration
+from joulewise.worlds.jobs.sites.hostlists import compacted
 
 
 class Release(NamedTuple):
@@ -279,16 +281,16 @@ class _Decided:
 
     # --- power and energy -----------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def _standing_w(self) -> float:
         return self.world.supply.pue * self.site.idle_w
 
-    @property
+    @cached_property
     def _runs_w(self) -> float:
         """What all jobs draw once the releases are done."""
         return float(self.draws_w[self.has_nodes].sum())
 
-    @property
+    @cached_property
     def _cap_w(self) -> float | None:
         cap_w = self.world.supply.cap_w
         return None if cap_w is None else float(cap_w[int(self.now_s // HOUR_S) % cap_w.size])
@@ -296,29 +298,38 @@ class _Decided:
     def _is_above_cap(self, i: int) -> bool:
         return self._cap_w is not None and self._standing_w + self._runs_w + self.draws_w[i] > self._cap_w
 
-    @property
+    @cached_property
     def _day(self) -> tuple[float, float]:
         """From when to when the day of the budget lasts."""
         day_s = self.world.supply.day_s
         start_s = self.now_s // day_s * day_s
         return start_s, start_s + day_s
 
+    @cached_property
     def _used_j(self) -> float:
         """What is used of this day's budget: by jobs that are over, those that run, and nodes without jobs."""
-        start_s, _ = self._day
-        since_s = np.nan_to_num(np.maximum(self.opening.since_s, start_s), nan=self.now_s)
-        runs_j = float((self.draws_w[self.opening.runs] * (self.now_s - since_s)[self.opening.runs]).sum())
+        (start_s, _), runs = self._day, self.opening.runs
+        ran_s = self.now_s - np.maximum(self.opening.since_s[runs], start_s)
+        runs_j = float((self.draws_w[runs] * ran_s).sum())
         return self.opening.used_j + runs_j + self._standing_w * (self.now_s - start_s)
 
+    @cached_property
+    def _to_come_s(self) -> Floats:
+        """For how long each job draws on this day from now on, if it has nodes now."""
+        began_s = np.where(self.opening.runs, self.opening.since_s, self.now_s)
+        return np.asarray(np.clip(began_s + self.planned_s, self.now_s, self._day[1]) - self.now_s)
+
+    @cached_property
+    def _left_j(self) -> float:
+        """What all that has nodes leaves of this day's budget."""
+        to_come_j = float((self.draws_w * self._to_come_s)[self.has_nodes].sum())
+        standing_j = self._standing_w * (self._day[1] - self.now_s)
+        return self.world.supply.budget_j - self._used_j - to_come_j - standing_j
+
     def _lacks_energy(self, i: int) -> bool:
-        """Whether a job needs more on this day than all that runs leaves of the budget."""
-        budget_j, (_, end_s) = self.world.supply.budget_j, self._day
-        if not math.isfinite(budget_j):
-            return False
-        ends_s = np.minimum(np.where(self.opening.runs, self.opening.since_s, self.now_s) + self.planned_s, end_s)
-        to_come_j = float((self.draws_w * np.maximum(ends_s - self.now_s, 0.0))[self.has_nodes].sum())
-        left_j = budget_j - self._used_j() - to_come_j - self._standing_w * (end_s - self.now_s)
-        return bool(self.draws_w[i] * (ends_s[i] - self.now_s) > left_j)
+        """Whether a job needs more on this day than is left of the budget."""
+        is_limited = math.isfinite(self.world.supply.budget_j)
+        return is_limited and bool(self.draws_w[i] * self._to_come_s[i] > self._left_j)
 
     def totals(self) -> Totals:
         """What is drawn and left."""
@@ -330,7 +341,7 @@ class _Decided:
             self._standing_w + self._runs_w if has_power else None,
             self._cap_w,
             budget_j if has_budget else None,
-            budget_j - self._used_j() if has_budget else None,
+            budget_j - self._used_j if has_budget else None,
         )
 
 
