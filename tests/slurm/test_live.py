@@ -201,6 +201,43 @@ def test_a_power_cap_keeps_jobs_waiting() -> None:
     assert set(keys) == set(released(plan)) | set(why(plan))
 
 
+def test_a_job_above_the_cap_waits_and_is_not_left_to_slurm() -> None:
+    slurm = fake()
+    key = hold(slurm, "gpu", cores=4)
+    slurm.pass_time(1)
+    plan = planned(slurm, '[supply]\npower_cap = "700 W"\n' + POWERS)
+    assert why(plan) == {key: "power: the cap leaves less than it draws"}
+    assert not plan.left
+
+
+@pytest.mark.parametrize("by_hour", [False, True])
+def test_what_runs_above_a_cap_runs_on_and_keeps_others_waiting(tmp_path: Path, *, by_hour: bool) -> None:
+    (tmp_path / "caps.csv").write_text("hour,cap\n" + "".join(f"{hour},700\n" for hour in range(24)))
+    slurm = fake()
+    slurm.submit("gpu", cores=4, limit_s=6000, runs_s=6000)
+    slurm.pass_time(10)
+    key = hold(slurm, cores=1)
+    slurm.pass_time(10)
+    cap = 'power_cap_by_hour = "caps.csv"\nbegins_at = "2026-03-01"' if by_hour else 'power_cap = "700 W"'
+    plan = plan_of(look(slurm), parse_policy(f"{MANAGED}[supply]\n{cap}\n{POWERS}", "policy.toml", tmp_path))
+    assert why(plan) == {key: "power: the cap leaves less than it draws"}
+    assert plan.totals[:3] == (760, 760, 700)
+
+
+def test_jobs_that_are_not_understood_draw_power_too() -> None:
+    slurm = fake()
+    slurm.submit("gpu", cores=2, limit_s=6000, runs_s=6000)
+    slurm.pass_time(10)
+    key = hold(slurm, cores=4)
+    slurm.pass_time(10)
+    shot, limit = look(slurm), f'[supply]\npower_cap = "770 W"\n{POWERS}'
+    jobs = [job._replace(cores=64) if job.stage == "runs" else job for job in shot.jobs]
+    plan = plan_of(shot._replace(jobs=jobs), policy(limit))
+    assert why(plan) == {key: "power: the cap leaves less than it draws"}
+    assert plan.totals.power_w == 760
+    assert released(plan_of(shot, policy(limit))) == {key: ("n1",)}
+
+
 def test_a_budget_keeps_jobs_waiting_for_the_next_day() -> None:
     slurm = fake()
     slurm.now_s = 20_000 * 86_400.0 + 3_600

@@ -18,7 +18,7 @@ from joulewise.model.jobs import JobWorld
 from joulewise.model.kept import KeptNodes
 from joulewise.model.opening import Opening
 from joulewise.model.site import Places, Site
-from joulewise.model.supply import Supply
+from joulewise.model.supply import NO_LIMITS, Supply
 from joulewise.slurm.policy import SlurmPolicy
 from joulewise.slurm.queue import ENDS, OVER, RUNS, US, WAITS, QueuedJob
 from joulewise.slurm.snapshot import Members, Snapshot, with_powers
@@ -71,6 +71,7 @@ class Live(NamedTuple):
     """A world whose instant 0 is the clock's; `jobs` are in its order, and `waits` are those that may be released.
 
     It is None where there is nothing to decide about. `refused` are comments that do not count, by job, with why.
+    `supply` is what the policy gives. Jobs that are not understood draw `others_w` of it at the meter, at most.
     """
 
     world: JobWorld | None
@@ -82,6 +83,8 @@ class Live(NamedTuple):
     at_s: float
     sorted: Sorted
     refused: dict[str, str]
+    supply: Supply = NO_LIMITS
+    others_w: float = 0.0
 
 
 def live_world(snapshot: Snapshot, policy: SlurmPolicy, used_j: float = 0.0) -> Live:
@@ -113,9 +116,11 @@ def live_world(snapshot: Snapshot, policy: SlurmPolicy, used_j: float = 0.0) -> 
         rows = [row for i, row in enumerate(rows) if i not in odd]
     if blocked:
         queue.aside["running in a way that is not understood: their nodes are kept until they end"] += len(blocked)
-    world = _world(trace, rows, places, policy, clock, at_s, used_j, _kept(snapshot, blocked, where, clock, policy))
+    world = _world(trace, rows, places, policy, clock, at_s, _kept(snapshot, blocked, where, clock, policy))
+    world, supply, others_w = _with_others(world, blocked, where, clock, used_j)
     waits = [i for i, row in enumerate(rows) if row.since_s is None]
-    return Live(world, [row.job for row in rows], waits, members, groups, clock, at_s, queue, refused)
+    jobs = [row.job for row in rows]
+    return Live(world, jobs, waits, members, groups, clock, at_s, queue, refused, supply, others_w)
 
 
 def _unknown_partitions(tables: SiteTables, policy: SlurmPolicy) -> Iterator[Problem]:
@@ -319,8 +324,7 @@ def _kept(snapshot: Snapshot, blocked: Sequence[Row], where: _Where, clock: Cloc
 
 
 def _world(
-    trace: Trace, rows: Sequence[Row], places: Places, policy: SlurmPolicy, clock: Clock, at_s: float, used_j: float,
-    kept: KeptNodes,
+    trace: Trace, rows: Sequence[Row], places: Places, policy: SlurmPolicy, clock: Clock, at_s: float, kept: KeptNodes,
 ) -> JobWorld:  # fmt: skip
     """The world in the midst of its work."""
     assert trace.site is not None
@@ -331,10 +335,39 @@ def _world(
     jobs = trace.jobs.later((rows[0].job.submit_at_s or 0.0) - clock.zero_s)
     work = replace(jobs.work, start_s=0.0, end_s=now_s)
     since_s: Floats = np.array([math.nan if row.since_s is None else row.since_s - clock.zero_s for row in rows])
-    system, opening = trace.system, Opening(now_s, since_s, places, used_j)
+    system, opening = trace.system, Opening(now_s, since_s, places)
     return JobWorld(
         system.clusters, system.types, replace(jobs, work=work), supply, site=site, opening=opening
     )  # fmt: skip
+
+
+def _with_others(
+    world: JobWorld, blocked: Sequence[Row], where: _Where, clock: Clock, used_j: float
+) -> tuple[JobWorld, Supply, float]:
+    """The world without what jobs draw that are not understood, what there is with it, and how much that is.
+
+    They count as if they had all of their nodes. What runs already runs on, though it draws more than a cap allows:
+    the cap is raised to the job that draws most, beside which no other has power then.
+    """
+    site, supply, opening, types = world.site, world.supply, world.opening, world.types
+    assert site is not None
+    assert opening is not None
+    assert clock.zero_s is not None
+    if not supply.is_limited or site.power is None:
+        return replace(world, opening=replace(opening, used_j=used_j)), supply, 0.0
+    of_node_w = supply.pue * (site.capacity * site.power.more_w).sum(axis=1)
+    row_w = np.array(
+        [sum(of_node_w[where[node][0]] for node in _nodes_of(row.job) if node in where) for row in blocked]
+    )
+    since_s = np.array([(row.since_s or 0.0) - clock.zero_s for row in blocked])
+    end_s, day_s = since_s + np.array([row.length_s for row in blocked]), supply.day_s
+    today_s = opening.at_s // day_s * day_s
+    used_j += float((row_w * (np.minimum(end_s, today_s + day_s) - np.maximum(since_s, today_s))).sum())
+    others_w, left = float(row_w.sum()), supply
+    if supply.cap_w is not None:
+        most_w = float(types.power_w[types.first[:-1][opening.runs]].max(initial=0.0))
+        left = replace(supply, cap_w=np.maximum(supply.cap_w - others_w, supply.pue * (site.idle_w + most_w)))
+    return replace(world, supply=left, opening=replace(opening, used_j=used_j)), supply, others_w
 
 
 def _holds_all(site: Site, supply: Supply, policy: SlurmPolicy) -> Iterator[Problem]:

@@ -150,6 +150,7 @@ class _Decided:
                 allocation.places.job, allocation.places.group, allocation.places.node, allocation.places.pieces
             )
         )  # fmt: skip
+        self.may_run = np.diff(world.types.first) > 0
         self.draws_w = self._draws()
         self.planned_s = self._of_options(world.types.planned_s, 0.0)
         self.worth = world.jobs.work.utility(np.arange(world.n_jobs), self.now_s + self.planned_s)
@@ -159,10 +160,8 @@ class _Decided:
 
     def _of_options(self, values: Floats, otherwise: float) -> Floats:
         """A value of each job's option, another one for a job that has none."""
-        types = self.world.types
-        has_option = np.diff(types.first) > 0
         found = np.full(self.world.n_jobs, otherwise)
-        found[has_option] = values[types.first[:-1][has_option]]
+        found[self.may_run] = values[self.world.types.first[:-1][self.may_run]]
         return found
 
     def _draws(self) -> Floats:
@@ -222,7 +221,7 @@ class _Decided:
 
     def waiting(self) -> list[Waiting]:
         """Who would go on waiting, who is worth most first."""
-        found = [i for i in self.live.waits if not self.has_nodes[i] and self.fate[i] != Fate.IMPOSSIBLE]
+        found = [i for i in self.live.waits if not self.has_nodes[i] and self.may_run[i]]
         return [self._waiting(i) for i in sorted(found, key=lambda i: (-self.worth[i], i))]
 
     def _waiting(self, i: int) -> Waiting:
@@ -232,16 +231,12 @@ class _Decided:
 
     def left(self) -> list[Left]:
         """Jobs that would never start by what is known of the cluster: Slurm itself knows better."""
-        found = [i for i in self.live.waits if self.fate[i] == Fate.IMPOSSIBLE]
+        found = [i for i in self.live.waits if not self.may_run[i]]
         return [Left(self.live.jobs[i].key, self.live.jobs[i].user, self._why_never(i)) for i in found]
 
     def _why_never(self, i: int) -> str:
-        k = self.demands.of_job[i]
-        if not self.demands.fit(self.site)[k]:
-            return "its partition or its nodes do not allow what it asks for"
-        return (
-            "it draws more than the power cap ever leaves" if math.isfinite(self.draws_w[i]) else "a limit forbids it"
-        )
+        fits = self.demands.fit(self.site)[self.demands.of_job[i]]
+        return "a limit forbids it" if fits else "its partition or its nodes do not allow what it asks for"
 
     def _why(self, i: int) -> str:
         """What a job waits for, the plainest fact first."""
@@ -288,11 +283,11 @@ class _Decided:
     @cached_property
     def _runs_w(self) -> float:
         """What all jobs draw once the releases are done."""
-        return float(self.draws_w[self.has_nodes].sum())
+        return float(self.draws_w[self.has_nodes].sum()) + self.live.others_w
 
     @cached_property
     def _cap_w(self) -> float | None:
-        cap_w = self.world.supply.cap_w
+        cap_w = self.live.supply.cap_w
         return None if cap_w is None else float(cap_w[int(self.now_s // HOUR_S) % cap_w.size])
 
     def _is_above_cap(self, i: int) -> bool:
@@ -333,7 +328,7 @@ class _Decided:
 
     def totals(self) -> Totals:
         """What is drawn and left."""
-        before_w = self._standing_w + float(self.draws_w[self.opening.runs].sum())
+        before_w = self._standing_w + float(self.draws_w[self.opening.runs].sum()) + self.live.others_w
         budget_j = self.world.supply.budget_j
         has_budget, has_power = math.isfinite(budget_j), self.site.power is not None
         return Totals(
