@@ -14,7 +14,7 @@ from joulewise.errors import InputError
 from joulewise.model.jobs import JobWorld
 from joulewise.simulate.jobs.run import simulate_jobs
 from joulewise.slurm.calls import Patience, ask
-from joulewise.slurm.live import live_world
+from joulewise.slurm.live import Row, live_world, log_of
 from joulewise.slurm.plan import Plan, plan_of
 from joulewise.slurm.policy import SlurmPolicy, parse_policy
 from joulewise.slurm.snapshot import Snapshot, snapshot_of
@@ -342,6 +342,28 @@ def test_days_of_the_budget_begin_where_the_policy_says() -> None:
     later = world_of(slurm, '[supply]\nbegins_at = "2030-01-01T06:00+05:00"\n')
     assert later.opening is not None
     assert later.opening.at_s % 86_400 == 1
+
+
+@pytest.mark.parametrize(
+    ("told", "gpus", "kind"),
+    [
+        ({"tres": "cpu=2,mem=4G,node=2,gres/gpu=4,gres/gpu:a100=4"}, 4.0, "a100"),
+        ({"tres_per_node": "gres:gpu:a100:2"}, 4.0, "a100"),
+        ({"tres_per_node": "gres/gpu:2"}, 4.0, None),
+        ({"tres_per_job": "gres:gpu:3"}, 3.0, None),
+        ({}, None, None),
+    ],
+)
+def test_gpus_memory_and_licences_are_read_as_versions_write_them(
+    told: dict[str, str], gpus: float | None, kind: str | None
+) -> None:
+    slurm = fake()
+    hold(slurm)
+    plain = look(slurm).jobs[0]._replace(nodes=2, cores=2, tres="cpu=2,mem=4G,node=2", licences="matlab:2,ansys")
+    row = log_of([Row(plain._replace(**told), None, 600.0)]).jobs.row(0, named=True)
+    assert (row["gpus"], row["gpu_kind"]) == (gpus, kind)
+    assert row["requested_memory_kb"] == 2 * 2**20
+    assert row["licences"] == "matlab=2,ansys=1"
 
 
 # --- the command --------------------------------------------------------------------------------------------

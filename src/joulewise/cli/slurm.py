@@ -78,7 +78,7 @@ def _show(plan: Plan) -> None:
         ("would wait", _waiting(plan), ("worth",)),
         ("would be released at once, as protected", [_of(row) for row in plan.protected], ()),
         ("would be left to Slurm", [{**_of(row), "why": row.why} for row in plan.left], ()),
-        ("have comments that do not count", [{"job": job, "why": why} for job, why in plan.refused.items()], ()),
+        ("with comments that do not count", [{"job": job, "why": why} for job, why in plan.refused.items()], ()),
     )
     for title, found, numbers in rows:
         if found:

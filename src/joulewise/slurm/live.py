@@ -108,7 +108,7 @@ def live_world(snapshot: Snapshot, policy: SlurmPolicy, used_j: float = 0.0) -> 
         clock = Clock(_zero_s(policy, first_s))
         if all(row.since_s is not None for row in rows):
             return Live(None, [], [], members, groups, clock, at_s, queue, refused)
-        trace = replayed(_table(rows), _AS_QUEUED, (*rules, *policy.rules), tables)
+        trace = replayed(log_of(rows), _AS_QUEUED, (*rules, *policy.rules), tables)
         places, odd = _places(trace, rows, where)
         if not odd:
             break
@@ -222,7 +222,7 @@ def _claims(rows: Sequence[Row], policy: SlurmPolicy) -> tuple[list[Rule], dict[
 # --- from jobs to a log -------------------------------------------------------------------------------------
 
 
-def _table(rows: Sequence[Row]) -> TraceTable:
+def log_of(rows: Sequence[Row]) -> TraceTable:
     """Jobs as a log, by Slurm's own clock."""
     jobs = [row.job for row in rows]
     gpus, kinds = tres.gpus(pl.Series([_gpu_text(job)[0] for job in jobs], dtype=pl.String))

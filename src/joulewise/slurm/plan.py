@@ -18,7 +18,7 @@ from joulewise.simulate.jobs.run import JobOutcome, simulate_jobs
 from joulewise.slurm.live import Live, live_world
 from joulewise.slurm.policy import SlurmPolicy
 from joulewise.slurm.snapshot import Snapshot
-from joulewise.units import duration
+from joulewise.units import duration, roughly
 from joulewise.worlds.jobs.sites.hostlists import compacted
 
 
@@ -256,7 +256,7 @@ class _Decided:
         """Until when a job is planned to wait."""
         start_s = float(self.start_s[i])
         if math.isfinite(start_s):
-            return f" for {duration(start_s - self.now_s)}"
+            return f" for {roughly(start_s - self.now_s)}"
         return f" within {duration(self.policy.managed.looks_ahead_s)}" if self.has_ahead else ""
 
     def _lacks_licences(self, i: int) -> bool:
