@@ -355,7 +355,7 @@ def test_days_of_the_budget_begin_where_the_policy_says() -> None:
     ],
 )
 def test_gpus_memory_and_licences_are_read_as_versions_write_them(
-    told: dict[str, str], gpus: float | None, kind: str | None
+    told: dict[str, Any], gpus: float | None, kind: str | None
 ) -> None:
     slurm = fake()
     hold(slurm)
