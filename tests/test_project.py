@@ -314,9 +314,9 @@ def test_types_are_those_that_are_said_everywhere() -> None:
 
 
 def is_study(text: str) -> bool:
-    """Whether a block is a whole study that needs none of the files that `import` and `measure` write."""
+    """Whether a block is a whole study, no policy of the bridge, without files that `import` and `measure` write."""
     whole = "[manager]" in text or ("[scheduler]" in text and "name = " in text)
-    return whole and "trace = " not in text and '"tables/' not in text
+    return whole and not any(word in text for word in ("trace = ", '"tables/', "[slurm]"))
 
 
 def files_in(page: Path) -> Iterator[tuple[str, str]]:

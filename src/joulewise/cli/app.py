@@ -28,6 +28,7 @@ from joulewise.cli import (
     run,
     schema,
     serve,
+    slurm,
     verify,
     versions,
 )
@@ -65,6 +66,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "reproduce": reproduce.reproduce,
     "arena": arena.arena,
     "serve": serve.serve,
+    "slurm": slurm.slurm,
     "schema": schema.schema,
     "versions": versions.versions,
 }

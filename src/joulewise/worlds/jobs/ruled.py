@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,6 +18,9 @@ from joulewise.worlds.utilities import PRIORITIES, URGENCIES, UtilityParameters,
 from joulewise.worlds.utility_tables import KINDS
 
 _PUBLISHED = UtilityParameters()
+
+OF_JOBS = "job_id"
+"""The condition of a rule that is for jobs by their names, which no file of rules can have."""
 
 
 class Worth(NamedTuple):
@@ -45,7 +49,9 @@ class RuledJobs:
         ]
         unknown = [name for name in dict.fromkeys(named) if name not in clusters.names]
         raise_if_any(unknown_name("rules: clusters", name, clusters.names) for name in unknown)
-        return RuledJobs(jobs, clusters, rules, tuple(_holds(jobs, rule) for rule in rules))
+        by_name = any(OF_JOBS in rule.conditions for rule in rules)
+        row_of = {name: row for row, name in enumerate(jobs.log["job_id"])} if by_name else {}
+        return RuledJobs(jobs, clusters, rules, tuple(_holds(jobs, rule, row_of) for rule in rules))
 
     @property
     def findings(self) -> list[TraceFinding]:
@@ -111,11 +117,13 @@ class RuledJobs:
         return {"priority": Tag(PRIORITIES, levels[of_worth])} if has_level.all() else {}
 
 
-def _holds(jobs: TraceJobs, rule: Rule) -> Bools:
-    """For which jobs a rule holds, clusters aside."""
+def _holds(jobs: TraceJobs, rule: Rule, row_of: Mapping[str, int]) -> Bools:
+    """For which jobs a rule holds, clusters aside; `row_of` is the row of each job by its name."""
     holds = np.ones(jobs.cores.size, np.bool_)
     for key, value in rule.conditions.items():
-        if key in ("user", "group", "queue", "partition"):
+        if key == OF_JOBS:
+            holds &= np.isin(np.arange(holds.size), [row_of[name] for name in value if name in row_of])
+        elif key in ("user", "group", "queue", "partition"):
             holds &= jobs.log[key].is_in(list(value)).fill_null(False).to_numpy()
         elif key != "cluster":
             least, most = value

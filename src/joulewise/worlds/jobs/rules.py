@@ -164,6 +164,11 @@ def parse_rules(text: str, file_name: str) -> tuple[Rule, ...]:
     if raw.keys() - {"rule"} or not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         found = f"found {', '.join(sorted(raw.keys() - {'rule'}) or ['rule'])}"
         raise InputError(Problem(file_name, found, "must be rules alone, each written as [[rule]]"))
+    return rules_of(tables, text, file_name)
+
+
+def rules_of(tables: list[dict[str, Any]], text: str, file_name: str) -> tuple[Rule, ...]:
+    """The rules in the tables [[rule]] of a TOML text that may have others too; InputError with every problem."""
     problems: list[Problem] = []
     lines = [number for number, line in enumerate(text.splitlines(), 1) if _HEADING.match(line)]
     rules = tuple(

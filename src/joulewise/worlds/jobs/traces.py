@@ -25,7 +25,7 @@ from joulewise.worlds.jobs.logged_conditions import LoggedConditions
 from joulewise.worlds.jobs.logs import LogAbout
 from joulewise.worlds.jobs.resample import LOGGED_TRIAL, Blocks
 from joulewise.worlds.jobs.ruled import RuledJobs
-from joulewise.worlds.jobs.rules import read_rules
+from joulewise.worlds.jobs.rules import Rule, read_rules
 from joulewise.worlds.jobs.sites.arrays import with_array_limits
 from joulewise.worlds.jobs.sites.demands import demands_on
 from joulewise.worlds.jobs.sites.ground import clusters_of, few, not_replayed, site_of, with_partitions
@@ -150,7 +150,18 @@ def load_trace(
     trial: int = LOGGED_TRIAL,
 ) -> Trace:
     """What `read_trace` gives, with what the log calls its jobs and everything that was odd in it."""
-    table = read_trace_table(p.trace, folder, COLUMNS)
+    return replayed(read_trace_table(p.trace, folder, COLUMNS), p, read_rules(p.rules, folder), system, seed, trial)
+
+
+def replayed(
+    table: TraceTable,
+    p: TraceParameters,
+    rules: tuple[Rule, ...],
+    system: ClusterSystem | SiteTables | None = None,
+    seed: int = 0,
+    trial: int = LOGGED_TRIAL,
+) -> Trace:
+    """The jobs of a log that has been read, as `load_trace` gives them, with these rules for those of its file."""
     findings = findings_of_reading(table)
     zone = None if p.timezone is None else zone_named(p.timezone)
     if zone is not None:
@@ -176,7 +187,7 @@ def load_trace(
         calendar = Calendar.of(tables, clock, float(jobs.submit_s[-1]))
         site = replace(site_of(tables, clock, kept_nodes(tables, clock, findings)), hours=calendar.hours())
     clusters = _clusters(p, table, jobs, system)
-    ruled = RuledJobs.of(jobs, clusters, read_rules(p.rules, folder))
+    ruled = RuledJobs.of(jobs, clusters, rules)
     findings += ruled.findings
     waits = None if p.dependencies == "ignore" else LoggedConditions(jobs, table.source, has_site=site is not None)
     fits, demands = np.ones(jobs.cores.size, np.bool_), None

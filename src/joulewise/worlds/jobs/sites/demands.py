@@ -23,7 +23,8 @@ from joulewise.worlds.jobs.sites.too_little import too_little
 from joulewise.worlds.jobs.trace_jobs import Processors, TraceFinding, TraceJobs
 
 _FEATURE = r"[\w.\-]+"
-_FEATURES = re.compile(rf"{_FEATURE}(&{_FEATURE})*|{_FEATURE}(\|{_FEATURE})*")
+FEATURES = re.compile(rf"{_FEATURE}(&{_FEATURE})*|{_FEATURE}(\|{_FEATURE})*")
+"""How features are asked for that are understood."""
 _NUMBERED = re.compile(r"(.+)=([0-9]+(?:\.[0-9]+)?)")
 _KIB = 1024
 NEVER_STARTED = "impossible"
@@ -221,7 +222,7 @@ def _suits(asked: Asked, group: NodeGroup) -> bool:
     """Whether nodes of a group have the features and the kinds of GPUs that are asked for."""
     if _gpus_by_kind(asked, group) is None:
         return False
-    if asked.features is None or not _FEATURES.fullmatch(asked.features):
+    if asked.features is None or not FEATURES.fullmatch(asked.features):
         return True
     return any(all(name in group.features for name in both.split("&")) for both in asked.features.split("|"))
 
@@ -310,7 +311,7 @@ def _note_oddities(site: Site, kinds: list[Asked], of_job: pl.Series, findings: 
     """Note what is asked for in a way that is not replayed."""
     absent = [[name for name in _numbers(asked.licences or "") if name not in site.licences] for asked in kinds]
     names = few(list(dict.fromkeys(name for row in absent for name in row)))
-    is_odd = [not _FEATURES.fullmatch(asked.features or "any") for asked in kinds]
+    is_odd = [not FEATURES.fullmatch(asked.features or "any") for asked in kinds]
     odd = (
         ("odd features", is_odd, "jobs that ask for features in another way than a&b or a|b", "replayed on any nodes"),
         (

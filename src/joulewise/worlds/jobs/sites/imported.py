@@ -37,11 +37,15 @@ class SiteFinding(NamedTuple):
 
 @dataclass(frozen=True)
 class ImportedSite:
-    """A site from its own files, and what became of all they say; `notes` are for its file, by section and name."""
+    """A site from its own files, and what became of all they say; `notes` are for its file, by section and name.
+
+    `members` are the names of the nodes of each group, in order, where these are known.
+    """
 
     site: SiteTables
     findings: tuple[SiteFinding, ...]
     notes: Mapping[tuple[str, str], str]
+    members: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass

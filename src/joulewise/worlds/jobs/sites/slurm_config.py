@@ -194,7 +194,7 @@ class _SlurmSite:
         raise_if_any(self.findings.problems)
         tell_read(site, self.findings)
         notes = {("nodes", each.group.name): each.nodes for each in groups}
-        return ImportedSite(site, self.findings.rows(), notes)
+        return ImportedSite(site, self.findings.rows(), notes, {each.group.name: each.names for each in groups})
 
     def _place(self, table: Any, key: str) -> str:
         """Where something stands that does not go together with the rest."""

@@ -192,11 +192,12 @@ def has_gpus_of_no_kind(texts: SlurmTexts) -> bool:
 
 
 class Grouped(NamedTuple):
-    """A group, and the names of its nodes in Slurm's short way."""
+    """A group, and the names of its nodes in order, and in Slurm's short way."""
 
     group: NodeGroup
     nodes: str
     partitions: frozenset[str]
+    names: tuple[str, ...]
 
 
 def grouped(
@@ -220,7 +221,7 @@ def grouped(
         [_qualities(kind, partitions) for kind, partitions in together],
     )
     return [
-        Grouped(kind.group(name, len(alike)), shortened(compacted(alike)), partitions)
+        Grouped(kind.group(name, len(alike)), shortened(compacted(alike)), partitions, tuple(alike))
         for name, ((kind, partitions), alike) in zip(names, together.items(), strict=True)
     ]
 
