@@ -90,7 +90,7 @@ class JobCase:
         """Which stretches end as a node that they have on a site fails, and are lost or cancelled as that one says."""
         rows, site = self.stretches, self.world.site
         as_said = rows.fate == (LOST if site is None or site.requeues else Fate.CANCELLED)
-        return as_said & are_struck(self.world, self.allocation, rows.job, rows.start_s)
+        return np.asarray(as_said & are_struck(self.world, self.allocation, rows.job, rows.start_s))
 
     @cached_property
     def kept_until_s(self) -> Floats:
