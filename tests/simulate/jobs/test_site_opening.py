@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +22,11 @@ from tests.strategies.random_sites import site_worlds
 NAMES = ("fcfs", "easy", "conservative", "sjf", "wfp3", "max-util")
 
 
+def one_more(rows: Any) -> Any:
+    """The rows of classes, the first one twice."""
+    return np.concatenate((rows, rows[:1]))
+
+
 def opened(world: JobWorld, allocation: JobAllocation, at_s: float) -> JobWorld:
     """The world as it is at an instant, before anything is decided there; jobs that are over are not looked at."""
     start_s, end_s = allocation.start_s, allocation.end_s
@@ -32,11 +38,12 @@ def opened(world: JobWorld, allocation: JobAllocation, at_s: float) -> JobWorld:
     mine = runs[places.job]
     here = Places(places.job[mine], places.group[mine], places.node[mine], places.pieces[mine])
     opening = Opening(at_s, np.where(runs, start_s, math.nan), here)
-    gone = replace(demands, gives=np.vstack((demands.gives, np.zeros_like(demands.gives[:1]))), **{
-        name: np.concatenate((getattr(demands, name), getattr(demands, name)[:1]))
-        for name in ("partition", "units", "most", "need", "licences")
-    }, of_job=np.where(is_over, demands.n_classes, demands.of_job), limits=replace(
-        demands.limits, uses=np.vstack((demands.limits.uses, demands.limits.uses[:1])))
+    limits = replace(demands.limits, uses=np.vstack((demands.limits.uses, demands.limits.uses[:1])))
+    gone = replace(
+        demands, of_job=np.where(is_over, demands.n_classes, demands.of_job), limits=limits,
+        partition=one_more(demands.partition), units=one_more(demands.units), most=one_more(demands.most),
+        need=one_more(demands.need), licences=one_more(demands.licences),
+        gives=np.vstack((demands.gives, np.zeros_like(demands.gives[:1]))),
     )  # fmt: skip
     return replace(world, opening=opening, jobs=replace(world.jobs, demands=gone, conditions=None))
 

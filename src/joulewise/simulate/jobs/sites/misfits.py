@@ -11,7 +11,7 @@ from joulewise.policies.jobs.limits import advice_to_end
 from joulewise.simulate.jobs import arrays as job_arrays
 from joulewise.simulate.jobs.conditions import condition_misfits, has_parts
 from joulewise.simulate.jobs.scheduler import Scheduler
-from joulewise.simulate.jobs.sites.arrays import most_pieces_of
+from joulewise.simulate.jobs.sites.arrays import fits_of, most_pieces_of
 from joulewise.simulate.jobs.sites.power import power_misfits
 from joulewise.simulate.jobs.sites.shares import share_misfits
 from joulewise.simulate.jobs.sites.ways import told_apart
@@ -88,6 +88,9 @@ def _opening_misfits(world: JobWorld, scheduler: Scheduler) -> Iterator[Problem]
     demands, policy = world.jobs.demands, scheduler.policy
     if world.opening is None or demands is None:
         return
+    if (world.opening.runs & ~fits_of(world)).any():
+        found, allowed = "found jobs that run and would never start here", "what runs must fit, also below a cap"
+        yield Problem("opening", found, allowed, "keep their nodes for nobody in place of them")
     if demands.admitted.names or demands.giving.stops.any():
         found, allowed = "found limits on submissions, or jobs that give way", "are not known of what came before"
         yield Problem("opening", found, allowed, "leave max_submitted and preempts out")
