@@ -454,7 +454,7 @@ def test_jobs_that_fit_nowhere_are_a_finding() -> None:
 
 def test_jobs_that_were_cancelled_are_a_finding() -> None:
     records = replace(REPLAYED, runs=REPLAYED.runs.with_columns(jobs_cancelled=pl.lit(1)))
-    assert job_findings(records)[-1].lead == "1 job was cancelled for others."
+    assert job_findings(records)[-1].lead == "1 job was cancelled, for others or as a node failed."
 
 
 def test_tables_have_schedulers_queues_users_and_what_was_odd_in_the_log() -> None:

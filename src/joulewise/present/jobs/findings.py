@@ -162,9 +162,9 @@ def _beside(means: Mapping[str, float]) -> str:
 
 
 def _cancelled(seen: Records) -> list[Finding]:
-    """How many jobs were cancelled for others, in the run with most of them."""
+    """How many jobs a site cancelled, for others or as nodes failed, in the run with most of them."""
     most = _most(seen, _CANCELLED)
-    said = f"{count(most, 'job')} {'was' if most == 1 else 'were'} cancelled for others."
+    said = f"{count(most, 'job')} {'was' if most == 1 else 'were'} cancelled, for others or as a node failed."
     return [Finding(said, "That many in the run with most of them; no mean of waits has them.")] if most else []
 
 

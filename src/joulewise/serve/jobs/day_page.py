@@ -47,7 +47,7 @@ _SHADES = {
 }
 _MOST_ROWS, _MOST_RUNS = 60, 500
 _TABLE_ROWS = 24
-_SAID = dict(zip(FATES, ("ran", "killed", "cancelled", "dropped", "never started", "fit nowhere"), strict=True))
+_SAID = dict(zip(FATES, ("ran", "killed", "cancelled", "dropped", "never started", "can never start"), strict=True))
 _COLOURS = dict(
     zip(FATES, (*(theme.PALETTE[i] for i in (0, 3, 4)), theme.NOTHING, theme.PALETTE[5], theme.PALETTE[6]), strict=True)
 )

@@ -88,7 +88,7 @@ JOB_COLUMNS = (
     metric("jobs_killed", "jobs", "jobs that arrived in it and were killed at the end of the time they asked for"),
     metric(
         "jobs_cancelled", "jobs",
-        "jobs that arrived in it and that a site cancelled for others they gave way to: they count in no wait, "
+        "jobs that arrived in it and that a site cancelled, for others or as a node failed: they count in no wait, "
         "turnaround or slowdown",
     ),
     metric(
@@ -212,9 +212,9 @@ JOB_COLUMNS = (
     Column(JOBS, "ready_s", "s", "instant at which it could have started; null if the job before it never ended"),
     label(
         JOBS, "fate",
-        "ran, killed (at the end of the time it asked for), cancelled (by a site, for another), dropped (or refused by "
-        "a site), waiting (never started, or suspended or lost and "
-        "not resumed) or impossible (fits nowhere)",
+        "ran, killed (at the end of the time it asked for), cancelled (by a site, for another or as a node failed), "
+        "dropped (or refused by a site), waiting (never started, or suspended or lost and not resumed) or impossible "
+        "(can never start)",
     ),
     Column(JOBS, "option", "", "number of the option it had, in the list of all types; null if it had no nodes"),
     label(JOBS, "cluster", "name of the cluster; null if it had no nodes, as all that follows"),
