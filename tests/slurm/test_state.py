@@ -202,6 +202,7 @@ def killed_at_random(folder: Path, n: int, draw: Random) -> None:
         with opened(folder) as state:
             n_done = int(state.recall("next") or 0)
             assert n_done in (last + 1, last + 2)  # the very last line may have been lost on its way to us
+            last = n_done - 1
             n_runs = round(state.energy_j(0, 1e9) / 50)
             assert n_runs in (n_done, n_done + 1)
             decisions = state.last_decisions(10**6)

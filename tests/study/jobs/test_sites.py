@@ -147,7 +147,7 @@ def test_jobs_that_never_start_are_told_with_the_reason_before_anything_is_run(s
 def test_jobs_that_wait_for_what_never_comes_are_told_before_anything_is_run(sited: Path, tmp_path: Path) -> None:
     shutil.copy(sited / "site.toml", tmp_path)
     head = "JobID|Submit|Start|ElapsedRaw|AllocCPUS|State|Partition|Dependency"
-    rows = ("1|1000|1000|60|1|FAILED|batch|", "2|1001|1001|60|1|COMPLETED|batch|afterok:1")
+    rows = ("1|1000|1000|60|1|FAILED|batch|", "2|1001|Unknown|60|1|COMPLETED|batch|afterok:1")
     (tmp_path / "log.txt").write_text("\n".join((head, *rows, "")))
     study = parse_study(STUDY, "study.toml", tmp_path, check_inputs=True)
     assert [str(warning) for warning in study.warnings] == [
